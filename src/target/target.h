@@ -1,0 +1,39 @@
+//===- target.h - descriptions of processors ---------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One const struct per target. The kernel generators take every tile size
+// from here, so a new processor is a new row, not new code.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FE_TARGET_H
+#define FE_TARGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct fe_target {
+  const char *name;                      // "x86-64-v4"
+  const char *triple;                    // "x86_64-pc-linux-gnu"
+  const char *cpu;                       // for LLVM
+  const char *features;                  // for LLVM
+  unsigned vector_bits;                  // 512
+  unsigned vector_registers;             // 32
+  unsigned l1_bytes, l2_bytes, l3_bytes; // data, per core; l3 shared
+  bool fma;
+  bool masks;    // masked loads and stores are cheap
+  bool dot_u8s8; // VNNI
+  bool dot_bf16;
+} fe_target;
+
+/// Lanes of f32 in a vector: 4, 8 or 16.
+static inline unsigned fe_lanes_f32(const fe_target *t) {
+  return t->vector_bits / 32;
+}
+extern const fe_target *const fe_targets[]; // NULL-terminated
+/// By name; "native" is the machine Ferrule runs on (the best matching row
+/// with the host's cpu name and features, kept in *storage). NULL: unknown.
+const fe_target *fe_target_find(const char *name, fe_target *storage);
+
+#endif
