@@ -105,6 +105,9 @@ typedef struct fe_ir {
   bool failed;          // a malformed construction was attempted
   const char *failure;  // name of the first such op
   MlirType index, i1, i8, i16, i32, i64, f16, bf16, f32, f64, none, ptr;
+  fe_vec(const char *) symbols; // names of symbolic dims; see fe_symbol
+  unsigned contents_depth;      // state of fe_contents_of
+  fe_map contents_memo;
 } fe_ir;
 
 /// A context with all upstream dialects plus `onnx` and `krnl` (the caller
@@ -271,10 +274,16 @@ unsigned fe_rank(MlirValue v);
 /// mlirAffineExprEqual). A type with a dynamic dim carries them as encoding:
 ///   tensor<?x3xf32, affine_map<()[s0] -> (s0 * 2, 3)>>
 /// The module attribute `onnx.symbols = ["batch", ...]` names the symbols.
+/// fe_ir carries that list while ops are made: load it after parsing a module,
+/// store it at the end of each phase.
 typedef struct fe_dims {
   unsigned rank;
   MlirAffineExpr d[FE_MAX_RANK];
 } fe_dims;
+/// Number of the symbol called `name`, new or not; NULL: always a new one.
+unsigned fe_symbol(fe_ir *ir, const char *name);
+void fe_symbols_load(fe_ir *ir, MlirModule m);
+void fe_symbols_store(fe_ir *ir, MlirModule m);
 MlirType fe_tensor_type(fe_ir *ir, MlirType elem, const fe_dims *dims);
 MlirType fe_tensor_static(fe_ir *ir, MlirType elem, unsigned rank,
                           const int64_t *dims);

@@ -142,7 +142,9 @@ MlirValue fe_constant_scalar(fe_ir *ir, fe_dtype t, double v);
 
 /// Makes an onnx op: fills in default attributes, checks the signature, infers
 /// the result types. The one way to make onnx ops, for importer and rewrites.
-/// `where.op` is taken from the row. Null op when anything was reported.
+/// `name` in the standard's spelling or the IR's. Absent optional operands:
+/// null values or left off at the end. The op gets n_out results, but at least
+/// those that are not optional. Null op when anything was reported.
 MlirOperation fe_onnx(fe_ir *ir, const char *name, unsigned n_in,
                       const MlirValue *in, unsigned n_out, unsigned n_attrs,
                       const MlirNamedAttribute *attrs);
@@ -273,9 +275,11 @@ struct fe_op_row {
   /// Signature: "X:T, W:T, B?:T2" ; '?' optional, '*' variadic (last).
   const char *inputs;
   const char *outputs; // e.g. "Y:T"
-  /// Admitted element types per variable, "T=float,double;T2=int64". Sets:
-  /// all, numeric, real (numeric without complex), float (all float16..64),
-  /// int, uint, sint, bool, string. Checked by fe_onnx.
+  /// Admitted element types per variable: "T=f32,f64;T2=i64", by short names
+  /// (fe_dtype_short) or sets: all, numeric, real (numeric without complex),
+  /// float (f16, bf16, f32, f64), int, uint, sint, small (float8, 4 and 2
+  /// bits), any (also types that are not tensors). Checked by fe_onnx; operands
+  /// of one variable must have the same type. NULL: anything.
   const char *types;
   const fe_attr_def *attrs; // terminated by a NULL name; may be NULL
   unsigned flags;
