@@ -26,7 +26,8 @@ typedef enum fe_status { FE_OK = 0, FE_FAILED = 1 } fe_status;
 
 /// Bump allocator; everything of one compile session lives in one. Memory is
 /// zeroed. When the system has no memory left, control goes to the `oom` jump
-/// buffer (set by the public API), so callers never see NULL.
+/// buffer (set by the public API), so callers never see NULL; with a NULL `oom`
+/// (tests, tools) it waits for memory.
 typedef struct fe_arena fe_arena;
 fe_arena *fe_arena_create(jmp_buf *oom);
 void fe_arena_destroy(fe_arena *arena);
@@ -82,6 +83,8 @@ typedef struct fe_buf {
 void fe_buf_add(fe_arena *arena, fe_buf *b, const char *s, size_t n);
 void fe_buf_printf(fe_arena *arena, fe_buf *b, const char *fmt, ...)
     FE_PRINTF(3, 4);
+void fe_buf_vprintf(fe_arena *arena, fe_buf *b, const char *fmt, va_list args)
+    FE_PRINTF(3, 0);
 
 //===-- Diagnostics ---------------------------------------------------------//
 

@@ -1,0 +1,148 @@
+//===- file.c - files and time -----------------------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: regular files are mapped, so gigabytes of weights cost nothing until
+// they are touched. What cannot be mapped (a pipe) is read into memory.
+// Writing goes to a temporary in the same folder, then renames.
+//
+// Needs: POSIX.
+//
+//===----------------------------------------------------------------------===//
+#define _POSIX_C_SOURCE 200809L
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static fe_status io_error(fe_diags *d, const char *path, const char *what,
+                          int error) {
+  const char *hint = error == ENOENT   ? "check the path"
+                     : error == EACCES ? "check the permissions"
+                     : error == ENOSPC ? "make room on the disk"
+                                       : NULL;
+  return fe_error(d, (fe_where){.file = path}, hint, "cannot %s: %s", what,
+                  strerror(error));
+}
+
+// Everything up to the end, for what has no known size. 0 or an errno.
+static int read_all(int fd, fe_file *out) {
+  uint8_t *data = NULL;
+  size_t n = 0, cap = 0;
+  for (;;) {
+    if (n == cap) {
+      size_t bigger = cap ? cap * 2 : 1 << 16;
+      uint8_t *p = realloc(data, bigger);
+      if (!p) {
+        free(data);
+        return ENOMEM;
+      }
+      data = p;
+      cap = bigger;
+    }
+    ssize_t got = read(fd, data + n, cap - n);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0) {
+      int error = errno;
+      free(data);
+      return error;
+    }
+    if (!got)
+      break;
+    n += (size_t)got;
+  }
+  *out = (fe_file){data, n, false};
+  return 0;
+}
+
+static int map_or_read(int fd, fe_file *out) {
+  struct stat st;
+  if (fstat(fd, &st))
+    return errno;
+  if (S_ISDIR(st.st_mode))
+    return EISDIR;
+  if (S_ISREG(st.st_mode) && st.st_size > 0) {
+    void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p != MAP_FAILED) {
+      *out = (fe_file){p, (size_t)st.st_size, true};
+      return 0;
+    }
+  }
+  return read_all(fd, out);
+}
+
+fe_status fe_file_map(fe_diags *d, const char *path, fe_file *out) {
+  *out = (fe_file){0};
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return io_error(d, path, "open the file", errno);
+  int error = map_or_read(fd, out);
+  close(fd);
+  return error ? io_error(d, path, "read the file", error) : FE_OK;
+}
+
+void fe_file_unmap(fe_file *f) {
+  // Both calls take a pointer without const; nothing is written.
+  if (f->mapped)
+    munmap((void *)(uintptr_t)f->data, f->size);
+  else
+    free((void *)(uintptr_t)f->data);
+  *f = (fe_file){0};
+}
+
+static int write_all(int fd, const uint8_t *p, size_t n) {
+  while (n) {
+    ssize_t put = write(fd, p, n);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put < 0)
+      return errno;
+    p += put;
+    n -= (size_t)put;
+  }
+  return 0;
+}
+
+fe_status fe_file_write(fe_diags *d, const char *path, const void *data,
+                        size_t size) {
+  // Devices and pipes (/dev/stdout) are written to, not replaced.
+  struct stat st;
+  bool exists = stat(path, &st) == 0;
+  bool in_place = exists && !S_ISREG(st.st_mode);
+  char *temp = fe_printf(d->arena, "%s.XXXXXX", path);
+  int fd = in_place ? open(path, O_WRONLY | O_CLOEXEC) : mkstemp(temp);
+  if (fd < 0)
+    return io_error(d, path, "create the file", errno);
+  int error = write_all(fd, data, size);
+  if (!in_place && !error) {
+    // mkstemp makes the file private; give it the usual permissions.
+    mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(fd, exists ? st.st_mode & 07777 : 0666 & ~mask))
+      error = errno;
+  }
+  if (close(fd) && !error)
+    error = errno;
+  if (!in_place && !error && rename(temp, path))
+    error = errno;
+  if (!error)
+    return FE_OK;
+  if (!in_place)
+    unlink(temp);
+  return io_error(d, path, "write the file", error);
+}
+
+double fe_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
