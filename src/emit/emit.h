@@ -1,0 +1,57 @@
+//===- emit.h - from a planned module to artifacts ---------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Input: a module as `plan` leaves it (docs/architecture.md). Output: a file,
+// or a model in this process.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FE_EMIT_H
+#define FE_EMIT_H
+
+#include "ferrule/model.h"
+#include "ir/ir.h"
+#include "target/target.h"
+
+typedef enum fe_artifact {
+  FE_ARTIFACT_SO,
+  FE_ARTIFACT_OBJECT,
+  FE_ARTIFACT_ARCHIVE,
+  FE_ARTIFACT_LLVM, // one file of LLVM IR; weights always beside
+  FE_ARTIFACT_ASM,  // likewise
+  FE_ARTIFACT_JIT   // no file
+} fe_artifact;
+
+typedef struct fe_emit_options {
+  const fe_target *target;
+  fe_artifact artifact;
+  const char *path;     // of the artifact
+  const char *prefix;   // NULL: "ferrule"
+  const char *name;     // of the model, for ferrule_model.name; NULL: prefix
+  const char *compiler; // "ferrule 0.1.0"
+  int opt;              // 0..3
+  unsigned threads;     // 0: one per core
+  /// Weights go to `<path without extension>.weights.o` (.so: `.weights.so`),
+  /// to be linked too (a .so finds it by itself, in its own folder).
+  bool weights_beside;
+} fe_emit_options;
+
+/// A model in this process.
+typedef struct fe_jit fe_jit;
+
+/// Kind by the ending of `path`: .so .o .a .ll .s; false: none of them.
+bool fe_artifact_of(const char *path, fe_artifact *out);
+
+/// Consumes the contents of `module`. `jit`: for FE_ARTIFACT_JIT only, to be
+/// destroyed by the caller; independent of the session afterwards.
+FE_NODISCARD fe_status fe_emit(fe_ir *ir, MlirModule module,
+                               const fe_emit_options *options, fe_jit **jit);
+const ferrule_model *fe_jit_model(const fe_jit *jit);
+void fe_jit_destroy(fe_jit *jit);
+
+/// Text of a C header for the model: what it takes and gives, sizes.
+char *fe_emit_header(fe_ir *ir, MlirModule module,
+                     const fe_emit_options *options);
+
+#endif
