@@ -28,4 +28,99 @@ irdl.dialect @krnl {
     irdl.operands(condition: %i1)
     irdl.attributes {"message" = %string}
   }
+
+  // Convolution networks run on f32 tensors [N][ceil(C/b)][H][W][b], b lanes of
+  // a vector: element [n][i][y][x][j] is channel i*b+j; what lies in lanes at or
+  // above C is unspecified. These ops, like all roots, have no destination in
+  // the onnx phase; lowering appends a tensor.empty of the result's type.
+
+  // [N][C][H][W] to [N][ceil(C/b)][H][W][b], lanes at or above C zero.
+  irdl.operation @pack {
+    %input = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    irdl.operands(input: %input, dest: optional %dest)
+    irdl.results(result: %result)
+  }
+
+  // [N][ceil(C/b)][H][W][b] to [N][C][H][W].
+  irdl.operation @unpack {
+    %input = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    irdl.operands(input: %input, dest: optional %dest)
+    irdl.results(result: %result)
+  }
+
+  // Input packed, or plain [N][C][H][W] (few channels: the first layer); result
+  // packed. `channels`: input channels per group; packed input with groups: a
+  // multiple of b. pads: top, left, bottom, right.
+  //
+  // Weights are one row of numbers. The K/b blocks of output channels are cut
+  // into panels of `panel` blocks; a rest of one block joins the panel before
+  // it, a larger rest is a panel of its own. A panel of p blocks holds
+  // [full blocks of input channels][R][S][b][p*b], then the remaining input
+  // channels as [R][S][rest][p*b]; of plain input all: [C][R][S][p*b].
+  // Output channels at or above K have zero weights and bias. Bias: [K/b][b].
+  irdl.operation @conv {
+    %input = irdl.base "!builtin.tensor"
+    %weights = irdl.base "!builtin.tensor"
+    %bias = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %kernel = irdl.base "#builtin.dense_array"
+    %strides = irdl.base "#builtin.dense_array"
+    %dilations = irdl.base "#builtin.dense_array"
+    %pads = irdl.base "#builtin.dense_array"
+    %channels = irdl.base "#builtin.integer"
+    %groups = irdl.base "#builtin.integer"
+    %panel = irdl.base "#builtin.integer"
+    irdl.operands(input: %input, weights: %weights, bias: %bias, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {
+      "kernel" = %kernel, "strides" = %strides, "dilations" = %dilations,
+      "pads" = %pads, "channels" = %channels, "groups" = %groups,
+      "panel" = %panel
+    }
+  }
+
+  // One filter per channel. Weights [C/b][R][S][b], bias [C/b][b].
+  irdl.operation @depthwise {
+    %input = irdl.base "!builtin.tensor"
+    %weights = irdl.base "!builtin.tensor"
+    %bias = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %kernel = irdl.base "#builtin.dense_array"
+    %strides = irdl.base "#builtin.dense_array"
+    %dilations = irdl.base "#builtin.dense_array"
+    %pads = irdl.base "#builtin.dense_array"
+    irdl.operands(input: %input, weights: %weights, bias: %bias, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {
+      "kernel" = %kernel, "strides" = %strides, "dilations" = %dilations,
+      "pads" = %pads
+    }
+  }
+
+  // Maximum or average of a window. kind: "max", "average" (of the elements
+  // in the image) or "average_padded" (the padding counts as zeros; what a
+  // result's rounding up adds beyond it does not). Kernel sizes 0: the whole
+  // image.
+  irdl.operation @pool {
+    %input = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %kind = irdl.base "#builtin.string"
+    %kernel = irdl.base "#builtin.dense_array"
+    %strides = irdl.base "#builtin.dense_array"
+    %dilations = irdl.base "#builtin.dense_array"
+    %pads = irdl.base "#builtin.dense_array"
+    irdl.operands(input: %input, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {
+      "kind" = %kind, "kernel" = %kernel, "strides" = %strides,
+      "dilations" = %dilations, "pads" = %pads
+    }
+  }
 }
