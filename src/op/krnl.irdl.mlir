@@ -123,4 +123,47 @@ irdl.dialect @krnl {
       "dilations" = %dilations, "pads" = %pads
     }
   }
+
+  // dest[..., M, N] = a[..., M, K] * b[..., K, N], batch dims broadcast.
+  // trans_a = 1: a is [..., K, M]. b = "rows": as above; "columns": [..., N, K];
+  // "panels": a constant [..., P, K, width], see fe_contract_pack. f32, f64.
+  irdl.operation @contract {
+    %a = irdl.base "!builtin.tensor"
+    %b = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %integer = irdl.base "#builtin.integer"
+    %string = irdl.base "#builtin.string"
+    irdl.operands(a: %a, b: %b, dest: %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"trans_a" = %integer, "b" = %string}
+  }
+
+  // Along dim `axis` of x. kind = "softmax", "log_softmax", "layer_norm",
+  // "rms_norm". Norms: y = (x - mean) / sqrt(variance + epsilon) * scale + bias,
+  // the parameters scale and bias (0, 1 or 2 operands) have one dim, the
+  // axis; rms_norm has no mean and no bias. f32.
+  irdl.operation @row {
+    %x = irdl.base "!builtin.tensor"
+    %parameter = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %integer = irdl.base "#builtin.integer"
+    %float = irdl.base "#builtin.float"
+    %string = irdl.base "#builtin.string"
+    irdl.operands(x: %x, parameters: variadic %parameter, dest: %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"kind" = %string, "axis" = %integer, "epsilon" = %float}
+  }
+
+  // Dim i of the result is dim permutation[i] of x. Any element type.
+  irdl.operation @transpose {
+    %x = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %permutation = irdl.any
+    irdl.operands(x: %x, dest: %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"permutation" = %permutation}
+  }
 }

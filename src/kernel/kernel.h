@@ -1,0 +1,166 @@
+//===- kernel.h - what the kernel generators share ---------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A generator replaces a kernel in tensor form (docs/architecture.md, "group"),
+// whose body is one krnl root and a chain of elementwise linalg.generic, by a
+// function of the same name in memref form: loops and vectors, tile sizes from
+// the target.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FE_KERNEL_H
+#define FE_KERNEL_H
+
+#include "ir/ir.h"
+#include "target/target.h"
+
+typedef fe_status (*fe_generate_fn)(fe_ir *ir, const fe_target *target,
+                                    MlirModule module, MlirOperation func);
+typedef struct fe_generator {
+  const char *root; // attribute krnl.root: the name of the op, "contract"
+  fe_generate_fn generate;
+} fe_generator;
+extern const fe_generator fe_generators[]; // ends with a NULL root
+const fe_generator *fe_generator_find(const char *root); // NULL: none
+
+fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
+                               MlirModule module, MlirOperation func);
+fe_status fe_generate_row(fe_ir *ir, const fe_target *target, MlirModule module,
+                          MlirOperation func);
+fe_status fe_generate_transpose(fe_ir *ir, const fe_target *target,
+                                MlirModule module, MlirOperation func);
+
+//===-- The function --------------------------------------------------------//
+
+/// A kernel on its way from tensor to memref form. The insertion point is in
+/// the new function between fe_gen_begin and fe_gen_end.
+typedef struct fe_gen {
+  fe_ir *ir;
+  const fe_target *target;
+  MlirModule module;
+  MlirOperation tensors; // the function being replaced
+  MlirOperation root;    // its krnl op
+  MlirOperation func;    // the new one
+  MlirValue begin, end;  // this call's part of the items
+  unsigned n_args;       // tensor arguments: inputs, then the destination
+  MlirValue *arg;        // their memrefs
+  MlirValue *flat;       // the same as one-dimensional memrefs
+  MlirValue dest;        // = arg[n_args - 1]
+  unsigned n_scalars;
+  MlirValue *scalar;
+  unsigned rank; // of the result
+  fe_point outer;
+} fe_gen;
+/// Reports and fails when `func` is not a root with one destination.
+FE_NODISCARD fe_status fe_gen_begin(fe_gen *g, fe_ir *ir,
+                                    const fe_target *target, MlirModule module,
+                                    MlirOperation func);
+/// Number of the argument that operand i of the root is; reports otherwise.
+FE_NODISCARD fe_status fe_gen_operand(fe_gen *g, unsigned i, unsigned *arg);
+/// Dim d of tensor argument a, for the extent.
+MlirAffineExpr fe_gen_dim(const fe_gen *g, unsigned a, unsigned d);
+/// Sets the extent (null: 1) and erases the tensor form. Where the generator
+/// has reported an error, call fe_gen_abandon: the new function goes instead.
+void fe_gen_end(fe_gen *g, MlirAffineExpr items, MlirAffineExpr cost);
+fe_status fe_gen_abandon(fe_gen *g);
+
+//===-- The epilogue --------------------------------------------------------//
+
+/// The elementwise ops behind the root. Chain value 0 is the root's result,
+/// value k + 1 the result of step k.
+#define FE_EPILOGUE_STEPS 16
+#define FE_EPILOGUE_INPUTS 8
+typedef struct fe_epilogue_input {
+  bool is_chain;
+  unsigned number;   // of the chain value or the tensor argument
+  MlirAffineMap map; // from the result's dims to the argument's
+} fe_epilogue_input;
+typedef struct fe_epilogue_step {
+  MlirOperation op; // linalg.generic
+  unsigned n_in;
+  fe_epilogue_input in[FE_EPILOGUE_INPUTS];
+} fe_epilogue_step;
+typedef struct fe_epilogue {
+  fe_gen *gen;
+  unsigned n;
+  fe_epilogue_step step[FE_EPILOGUE_STEPS];
+  /// Steps [0, n_vector) are cheap: fe_epilogue_vector does them on vectors.
+  /// The others are for fe_epilogue_loop, which starts from chain value
+  /// n_vector, left by the generator in a small buffer.
+  unsigned n_vector;
+  MlirType mid;  // element type of chain value n_vector
+  MlirType elem; // of the destination
+} fe_epilogue;
+/// Reads what stands between the root and the return. Reports and fails when
+/// it is not of the form that `group` makes.
+FE_NODISCARD fe_status fe_epilogue_parse(fe_epilogue *e, fe_gen *g);
+/// Whether steps are left for fe_epilogue_loop.
+static inline bool fe_epilogue_has_loop(const fe_epilogue *e) {
+  return e->n_vector < e->n;
+}
+
+/// Position of an element of the result: its subscripts and its number in
+/// row-major order.
+typedef struct fe_coords {
+  MlirValue at[FE_MAX_RANK];
+  MlirValue flat;
+} fe_coords;
+/// Applies the cheap steps to `v`, `width` elements along the last dim from
+/// position `c` on. Only lanes below `active` are valid (null: all are), and no
+/// memory is read for the others. Gives chain value n_vector.
+MlirValue fe_epilogue_vector(const fe_epilogue *e, MlirValue v, int64_t width,
+                             MlirValue active, const fe_coords *c);
+/// Applies the other steps to a buffer [row][column] of chain values n_vector
+/// and stores the results to the destination. `place` gives the position of
+/// column 0 of a row; the columns run along the last dim.
+typedef void (*fe_place_fn)(void *user, MlirValue row, fe_coords *out);
+void fe_epilogue_loop(const fe_epilogue *e, MlirValue buffer, MlirValue rows,
+                      MlirValue columns, fe_place_fn place, void *user);
+
+//===-- Vectors -------------------------------------------------------------//
+
+/// a * b + c: one instruction where the target has it.
+MlirValue fe_vfma(const fe_gen *g, MlirValue a, MlirValue b, MlirValue c);
+/// Lanes of `elem` in a vector register.
+unsigned fe_gen_lanes(const fe_gen *g, MlirType elem);
+/// Transposes n vectors of n lanes (n a power of two) by shuffles, in place.
+void fe_vtranspose(fe_ir *ir, unsigned n, MlirValue *rows);
+/// vector.shuffle of a and b.
+MlirValue fe_shuffle(fe_ir *ir, MlirValue a, MlirValue b, unsigned n,
+                     const int64_t *lanes);
+/// exp(x) and 2^x of f32 vectors, about 1 and 2 ULP, by polynomials; results
+/// below the normal numbers are 0, above the largest infinity. NaN stays.
+MlirValue fe_vexp(const fe_gen *g, MlirValue x);
+MlirValue fe_vexp2(const fe_gen *g, MlirValue x);
+/// memref.prefetch for reading; `level` 3: L1, 2: L2.
+void fe_prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level);
+
+//===-- Contractions --------------------------------------------------------//
+
+/// Register tile and cache blocks of a contraction.
+typedef struct fe_contract_plan {
+  unsigned lanes;    // elements in a vector
+  unsigned rows;     // of the register tile: `rows` x `vectors` accumulators
+  unsigned vectors;  // along N; the panels of B are vectors * lanes wide
+  int64_t row_block; // rows of A that stay in L2 while panels pass by
+  int64_t k_block;   // of K, so that a panel stays in cache; 0: all of K
+  unsigned panels;   // done at once when there is one row (memory bound)
+  bool pack_b;       // B is copied into panels in scratch memory first
+} fe_contract_plan;
+/// Sizes may be FE_DYN. `packed`: B is in constant panels.
+fe_contract_plan fe_contract_choose(const fe_target *t, unsigned elem_bits,
+                                    int64_t m, int64_t n, int64_t k,
+                                    bool packed, bool trans_b);
+/// One line for --explain.
+char *fe_contract_explain(fe_arena *arena, const fe_contract_plan *p);
+/// Width of the panels [P][K][width] that krnl.contract takes as constant B
+/// (attribute b = "panels") on this target.
+unsigned fe_contract_panel(const fe_target *t, unsigned elem_bits);
+/// Copies B [batch][K][N], or [batch][N][K] when `transposed`, of f32 or f64,
+/// into panels [batch][ceil(N / width)][K][width], zero-padded. In ir->arena.
+void *fe_contract_pack(fe_ir *ir, const fe_target *t, unsigned elem_bits,
+                       const void *b, int64_t batch, int64_t k, int64_t n,
+                       bool transposed, size_t *size);
+
+#endif
