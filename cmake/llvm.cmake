@@ -2,7 +2,8 @@
 # the runtime, and the linker.
 #
 # The MLIR C API comes as static archives of C++ objects on top of the shared
-# libMLIR; nothing here needs a C++ compiler, only the C++ run-time library.
+# libMLIR; nothing here needs a C++ compiler, only the C++ run-time library,
+# under the name that it has without C++ development files.
 
 find_library(ferrule_mlir MLIR PATHS ${FERRULE_LLVM_DIR}/lib NO_DEFAULT_PATH)
 find_library(ferrule_llvm_lib NAMES LLVM-22 LLVM
@@ -23,7 +24,7 @@ list(FILTER capi EXCLUDE REGEX "ExecutionEngine")
 add_library(ferrule_llvm INTERFACE)
 target_link_libraries(ferrule_llvm INTERFACE
   -Wl,--start-group ${capi} -Wl,--end-group
-  ${ferrule_mlir} ${ferrule_llvm_lib} stdc++ m)
+  ${ferrule_mlir} ${ferrule_llvm_lib} -l:libstdc++.so.6 m)
 target_link_options(ferrule_llvm INTERFACE
   -Wl,--as-needed -fuse-ld=lld -B${FERRULE_LLVM_DIR}/bin)
 

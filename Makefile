@@ -1,0 +1,45 @@
+# Ferrule: thin commands over CMake, Ninja and CTest.
+#
+#   make            build            make test       set up, build, all tests
+#   make install    PREFIX=/usr/local DESTDIR=
+#   make check-asan    tests under the address and undefined sanitizers
+#   make format     clang-format over all sources
+#
+# Every command first installs what it needs and does not find
+# (scripts/setup.sh); SETUP=: leaves that out.
+BUILD ?= build
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+SETUP ?= scripts/setup.sh
+CMAKE_FLAGS ?=
+CTEST_FLAGS ?=
+CTEST = ctest --output-on-failure -j $(JOBS) $(CTEST_FLAGS)
+
+all: setup-build
+	@cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS) > /dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+
+setup-%:
+	@$(SETUP) $*
+
+# The Python packages come before CMake looks for them.
+test: setup-test all
+	@$(CTEST) --test-dir $(BUILD)
+
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+check-asan: setup-test
+	@cmake -S . -B $(BUILD)-asan -G Ninja -DFERRULE_SANITIZE=ON \
+	  -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS) > /dev/null
+	@cmake --build $(BUILD)-asan -j $(JOBS)
+	@$(CTEST) --test-dir $(BUILD)-asan
+
+format: setup-format
+	@git ls-files '*.c' '*.h' | xargs clang-format-22 -i
+
+clean:
+	@rm -rf $(BUILD) $(BUILD)-asan
+
+.NOTPARALLEL:
+.PHONY: all test install check-asan format clean

@@ -1,0 +1,66 @@
+#!/bin/sh
+# usage: scripts/setup.sh build|test|format
+#
+# Installs what that needs and this machine lacks: Debian packages (as root),
+# and for `test` the Python packages of scripts/requirements.txt into
+# build/venv. Quick and silent when nothing is missing. What each package is
+# for: docs/dependencies.md.
+set -eu
+cd "$(dirname "$0")/.."
+what=${1:-build}
+
+case $what in
+format) packages="clang-format-22" ;;
+*)
+  packages="gcc libc6-dev cmake ninja-build libmlir-22-dev mlir-22-tools
+    llvm-22-dev llvm-22-tools clang-22 lld-22 nanopb libnanopb-dev
+    libcmocka-dev"
+  [ "$what" = build ] ||
+    packages="$packages python3 python3-venv pkg-config xz-utils"
+  ;;
+esac
+
+missing=
+for package in $packages; do
+  case $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) in
+  installed) ;;
+  *) missing="$missing $package" ;;
+  esac
+done
+if [ -n "$missing" ]; then
+  if [ "$(id -u)" != 0 ]; then
+    echo "setup: run as root, or: apt-get install$missing" >&2
+    exit 1
+  fi
+  echo "setup: installing$missing"
+  export DEBIAN_FRONTEND=noninteractive
+  log=$(mktemp)
+  if ! { apt-get update && apt-get install -y --no-install-recommends \
+    $missing; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "setup: apt-get failed" >&2
+    exit 1
+  fi
+  rm -f "$log"
+fi
+
+# The packages of the tests that compare with ONNX Runtime. Without them
+# (no network) those tests are left out, and CMake says so.
+[ "$what" = test ] || exit 0
+venv=build/venv
+stamp=$venv/.requirements
+if cmp -s scripts/requirements.txt $stamp; then
+  exit 0
+fi
+modules=$(sed 's/[=<>].*//' scripts/requirements.txt | paste -sd,)
+if python3 -c "import $modules" 2>/dev/null; then
+  exit 0 # the system's will do
+fi
+echo "setup: installing $modules into $venv"
+mkdir -p build
+if python3 -m venv $venv &&
+  $venv/bin/pip install -q -r scripts/requirements.txt; then
+  cp scripts/requirements.txt $stamp
+else
+  echo "setup: no Python packages; tests that need them are left out" >&2
+fi
