@@ -53,7 +53,10 @@ typedef struct fe_node_attr {
   MlirValue value; // FE_A_TENSOR: an onnx.constant
 } fe_node_attr;
 
-#define FE_MAX_OPERANDS 64 // of non-variadic rows; variadic: no limit
+#define FE_MAX_OPERANDS 32
+/// IRDL gives all members of a variadic operand one type, so such an operand
+/// is declared as this many optional ones (hence operandSegmentSizes).
+#define FE_MAX_VARIADIC 32
 
 /// A node as read from the file, before its op is made. An `upgrade` function
 /// edits it from `opset`'s form to the row's canonical (newest) form.
@@ -80,6 +83,10 @@ void fe_node_input_scalar(fe_node *n, unsigned index, fe_dtype t, double v);
 /// change between opsets; does nothing when the attribute is absent.
 void fe_node_attr_to_input(fe_node *n, const char *name, unsigned index,
                            fe_dtype t);
+
+/// Does the whole import of one node: upgrade, expansion of a function row, or
+/// else its op. Gives n->n_out results; null where the operator has fewer.
+FE_NODISCARD fe_status fe_node_make(fe_node *n, MlirValue *results);
 
 //===-- Inference -----------------------------------------------------------//
 
@@ -133,6 +140,9 @@ typedef struct fe_const {
   int64_t count;
 } fe_const;
 bool fe_const_of(fe_ir *ir, MlirValue v, fe_const *out);
+/// Element i as a number; 0 for types without one (strings, float8, ...).
+double fe_const_f64(const fe_const *c, int64_t i);
+int64_t fe_const_i64(const fe_const *c, int64_t i);
 /// New onnx.constant: inline when small, else a blob. The data is taken over
 /// when it lies in ir->arena, so allocate it there.
 MlirValue fe_constant(fe_ir *ir, const char *name, fe_dtype t, unsigned rank,
@@ -143,8 +153,9 @@ MlirValue fe_constant_scalar(fe_ir *ir, fe_dtype t, double v);
 /// Makes an onnx op: fills in default attributes, checks the signature, infers
 /// the result types. The one way to make onnx ops, for importer and rewrites.
 /// `name` in the standard's spelling or the IR's. Absent optional operands:
-/// null values or left off at the end. The op gets n_out results, but at least
-/// those that are not optional. Null op when anything was reported.
+/// null values or left off at the end. The op gets all results of the row, the
+/// optional ones too; n_out is how many the caller wants, for the check.
+/// Null op when anything was reported.
 MlirOperation fe_onnx(fe_ir *ir, const char *name, unsigned n_in,
                       const MlirValue *in, unsigned n_out, unsigned n_attrs,
                       const MlirNamedAttribute *attrs);
@@ -264,7 +275,8 @@ void fe_put(fe_kernel *k, MlirValue v, MlirValue memref, fe_dtype t, unsigned n,
 enum {
   FE_POINTWISE = 1, // result = f(operands broadcast); `scalar` does it all
   FE_IMPURE = 2,    // not to be merged or dropped (random numbers)
-  FE_FUNCTION = 4   // `expand` rewrites it into other ops at import
+  FE_FUNCTION = 4   // `expand` rewrites it into other ops at import; where it
+                    // leaves results[0] null, the op itself is made
 };
 
 struct fe_op_row {
@@ -272,7 +284,8 @@ struct fe_op_row {
   const char *domain; // "" is ai.onnx
   int since;          // first opset that has the operator
   int until;          // last one, 0: still there
-  /// Signature: "X:T, W:T, B?:T2" ; '?' optional, '*' variadic (last).
+  /// Signature: "X:T, W:T, B?:T2" ; '?' optional, '*' variadic (one, last, at
+  /// most FE_MAX_VARIADIC operands, of one element type).
   const char *inputs;
   const char *outputs; // e.g. "Y:T"
   /// Admitted element types per variable: "T=f32,f64;T2=i64", by short names
@@ -303,7 +316,8 @@ extern const fe_op_row *const fe_op_families[]; // NULL-terminated
 const fe_op_row *fe_op_find(const char *domain, const char *name, int opset);
 /// Row of an op in the IR (onnx.leaky_relu); NULL for other ops.
 const fe_op_row *fe_op_row_of(MlirOperation op);
-/// "LeakyRelu" -> "leaky_relu"; domains other than "" are prefixed "ml.".
+/// "LeakyRelu" -> "leaky_relu"; ai.onnx.ml gets the prefix "ml_",
+/// com.microsoft "ms_", ai.onnx.preview.training "training_".
 const char *fe_op_ir_name(fe_arena *arena, const fe_op_row *row);
 /// IRDL text of the `onnx` dialect, printed from the table.
 char *fe_onnx_irdl(fe_arena *arena);
