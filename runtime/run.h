@@ -15,7 +15,7 @@
 
 /// One run of a model; lives on the stack of the run.
 typedef struct fe_run {
-  const ferrule_run_options *options; // never NULL
+  const ferrule_run_options *options;          // never NULL
   void *(*allocate)(void *user, size_t bytes); // NULL: none given
   void (*release)(void *user, void *block);
   struct fe_block *blocks; // of fe_rt_alloc, released at the end

@@ -27,6 +27,7 @@ extern "C" {
 
 #define FERRULE_ABI_VERSION 1
 #define FERRULE_MAX_RANK 16
+#define FERRULE_MAX_SYMBOLS 64
 #define FERRULE_ARENA_ALIGN 64
 
 /// Element types, numbered as in the ONNX standard (TensorProto.DataType).

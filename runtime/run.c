@@ -1,0 +1,130 @@
+//===- run.c - what compiled code calls while a model runs
+//-----------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory of a run is a list of blocks, released at its end. Work is split by
+// the caller's parallel_for when it pays, else done on the calling thread.
+// malloc and free are referred to by fe_rt_enter_heap only.
+//
+//===----------------------------------------------------------------------===//
+#include "run.h"
+
+#include <stdlib.h>
+
+// Waking a spinning thread takes about a microsecond, in which one core does
+// some ten thousand scalar operations in vectors.
+#define MIN_PARALLEL_COST (INT64_C(1) << 16)
+
+static const ferrule_run_options no_options;
+
+typedef struct part {
+  fe_kernel_fn fn;
+  const void *slots;
+} part;
+
+static void run_part(void *context, int64_t begin, int64_t end) {
+  const part *p = context;
+  p->fn(p->slots, begin, end);
+}
+
+void fe_rt_parallel(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
+                    int64_t cost) {
+  const ferrule_run_options *o = run->options;
+  if (n <= 0)
+    return;
+  // cost * n may exceed 64 bits, its quotient may not.
+  if (!o->parallel_for || o->threads < 2 || n == 1 ||
+      cost <= MIN_PARALLEL_COST / n) {
+    fn(slots, 0, n);
+    return;
+  }
+  part p = {fn, slots};
+  o->parallel_for(o->user, run_part, &p, n);
+}
+
+typedef struct fe_block {
+  struct fe_block *next;
+  void *base; // as the allocator gave it
+} fe_block;
+
+void *fe_rt_alloc(fe_run *run, int64_t bytes) {
+  size_t extra = sizeof(fe_block) + FERRULE_ARENA_ALIGN;
+  char *base = NULL;
+  if (bytes >= 0 && run->allocate && (uint64_t)bytes <= SIZE_MAX - extra)
+    base = run->allocate(run->options->user, (size_t)bytes + extra);
+  if (!base) {
+    run->status = FERRULE_RUN_NO_MEMORY;
+    return NULL;
+  }
+  uintptr_t data = (uintptr_t)base + sizeof(fe_block);
+  data = (data + FERRULE_ARENA_ALIGN - 1) & -(uintptr_t)FERRULE_ARENA_ALIGN;
+  fe_block *block = (fe_block *)data - 1;
+  *block = (fe_block){run->blocks, base};
+  run->blocks = block;
+  return (void *)data;
+}
+
+void *fe_rt_output(fe_run *run, ferrule_tensor *out, int64_t bytes) {
+  if (out->data) {
+    if (out->capacity >= bytes)
+      return out->data;
+    run->status = FERRULE_RUN_SMALL_OUTPUT;
+    return NULL;
+  }
+  if (!run->allocate) {
+    run->status = FERRULE_RUN_SMALL_OUTPUT;
+    return NULL;
+  }
+  // An empty output still gets an address: NULL means failure to the caller.
+  out->data = run->allocate(run->options->user, bytes > 0 ? (size_t)bytes : 1);
+  if (!out->data) {
+    run->status = FERRULE_RUN_NO_MEMORY;
+    return NULL;
+  }
+  out->capacity = bytes;
+  return out->data;
+}
+
+static inline int32_t enter(fe_main_fn main, const ferrule_tensor *inputs,
+                            ferrule_tensor *outputs, void *arena, fe_run *run) {
+  int32_t status = main(inputs, outputs, arena, run);
+  for (fe_block *b = run->blocks; b;) {
+    fe_block *next = b->next;
+    if (run->release)
+      run->release(run->options->user, b->base);
+    b = next;
+  }
+  return status;
+}
+
+int32_t fe_rt_enter(fe_main_fn main, const ferrule_tensor *inputs,
+                    ferrule_tensor *outputs, void *arena,
+                    const ferrule_run_options *options) {
+  const ferrule_run_options *o = options ? options : &no_options;
+  fe_run run = {.options = o, .allocate = o->allocate, .release = o->release};
+  return enter(main, inputs, outputs, arena, &run);
+}
+
+static void *heap_allocate(void *user, size_t bytes) {
+  (void)user;
+  return malloc(bytes);
+}
+
+static void heap_release(void *user, void *block) {
+  (void)user;
+  free(block);
+}
+
+int32_t fe_rt_enter_heap(fe_main_fn main, const ferrule_tensor *inputs,
+                         ferrule_tensor *outputs, void *arena,
+                         const ferrule_run_options *options) {
+  const ferrule_run_options *o = options ? options : &no_options;
+  fe_run run = {.options = o, .allocate = o->allocate, .release = o->release};
+  if (!o->allocate) {
+    run.allocate = heap_allocate;
+    run.release = heap_release;
+  }
+  return enter(main, inputs, outputs, arena, &run);
+}
