@@ -11,6 +11,7 @@ target_include_directories(ferrule_shared INTERFACE
 
 install(TARGETS ferrule_shared EXPORT FerruleTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ferrule_rt ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/ferrule DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 if(TARGET ferrule)
