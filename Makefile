@@ -1,7 +1,7 @@
 # Ferrule: thin commands over CMake, Ninja and CTest.
 #
 #   make            build            make test       set up, build, all tests
-#   make install    PREFIX=/usr/local DESTDIR=
+#   make demo       a model at work  make install    PREFIX=/usr/local DESTDIR=
 #   make check-asan    tests under the address and undefined sanitizers
 #   make format     clang-format over all sources
 #
@@ -21,6 +21,9 @@ all: setup-build
 
 setup-%:
 	@$(SETUP) $*
+
+demo: all
+	@examples/demo.sh $(BUILD)
 
 # The Python packages come before CMake looks for them.
 test: setup-test all
@@ -42,4 +45,4 @@ clean:
 	@rm -rf $(BUILD) $(BUILD)-asan
 
 .NOTPARALLEL:
-.PHONY: all test install check-asan format clean
+.PHONY: all demo test install check-asan format clean
