@@ -100,10 +100,11 @@ typedef struct fe_ir {
   fe_diags *diags;
   fe_blobs *blobs;
   MlirLocation loc;
-  MlirBlock block;      // insertion block
-  MlirOperation before; // insert before this op; null: append
-  bool failed;          // a malformed construction was attempted
-  const char *failure;  // name of the first such op
+  MlirBlock block;        // insertion block
+  MlirOperation before;   // insert before this op; null: append
+  bool failed;            // a malformed construction was attempted
+  const char *failure;    // what was wrong with the first one
+  MlirAttribute contract; // #arith.fastmath<contract>
   MlirType index, i1, i8, i16, i32, i64, f16, bf16, f32, f64, none, ptr;
   fe_vec(const char *) symbols; // names of symbolic dims; see fe_symbol
   unsigned contents_depth;      // state of fe_contents_of
@@ -123,8 +124,12 @@ FE_NODISCARD fe_status fe_ir_ok(fe_ir *ir, const char *phase,
 /// Runs a textual pass pipeline ("builtin.module(...)") on `op`.
 FE_NODISCARD fe_status fe_run_passes(fe_ir *ir, MlirOperation op,
                                      const char *pipeline);
-/// Text of an op. Deterministic. In `arena`.
+/// Marks a malformed construction; only the first `fmt` is kept.
+void fe_ir_fail(fe_ir *ir, const char *fmt, ...) FE_PRINTF(2, 3);
+/// Text of an op without locations. Deterministic. In `arena`.
 char *fe_print(fe_arena *arena, MlirOperation op);
+/// The same with locations, so that fe_parse gets the nodes' names back.
+char *fe_print_full(fe_arena *arena, MlirOperation op);
 /// Parses a module; diagnostics go to the sink; null on failure.
 MlirModule fe_parse(fe_ir *ir, const char *text, const char *file);
 
@@ -154,7 +159,9 @@ typedef struct fe_op_args {
   const MlirNamedAttribute *attrs;
   unsigned n_regions; // created empty; each gets one block when `blocks` > 0
   const MlirRegion *regions; // or given (owned by the op afterwards)
+  unsigned blocks;
 } fe_op_args;
+/// Without an insertion block the op stays detached; the caller destroys it.
 MlirOperation fe_op(fe_ir *ir, const char *name, const fe_op_args *args);
 #define FE_OP(ir, name, ...) fe_op((ir), (name), &(fe_op_args){__VA_ARGS__})
 /// One result. Operands as a variadic list: fe_op1(ir, "arith.addi", t, {a,b})
@@ -224,8 +231,8 @@ unsigned fe_attr_f32s(MlirOperation op, const char *name, float *out,
                       unsigned cap);
 void fe_set_attr(fe_ir *ir, MlirOperation op, MlirNamedAttribute a);
 
-/// Calls fn for each op below `block`, nested ones included, in order; the
-/// current op may be erased by fn.
+/// Calls fn for each op below `block` in order, nested ones before the op that
+/// holds them; the current op (no other) may be erased by fn.
 void fe_walk(MlirBlock block, void (*fn)(MlirOperation op, void *user),
              void *user);
 /// The block of the function called `name` in the module; null when absent.
@@ -377,6 +384,8 @@ void fe_if_else(fe_ir *ir, fe_region *r, unsigned n, const MlirValue *yield);
 void fe_if_end(fe_ir *ir, fe_region *r, unsigned n, const MlirValue *yield);
 /// scf.while: `before` block gets the init types; end it with
 /// fe_while_do(cond, args), then fill the `after` block, then fe_while_end.
+/// body is the current block: fe_block_arg(body, k). The op is r->op after
+/// fe_while_do; its results have the types of `args`.
 fe_region fe_while_begin(fe_ir *ir, unsigned n, const MlirValue *init);
 void fe_while_do(fe_ir *ir, fe_region *r, MlirValue cond, unsigned n,
                  const MlirValue *args);
@@ -407,8 +416,11 @@ MlirValue fe_vreduce(fe_ir *ir, const char *kind, MlirValue v);
 MlirValue fe_dim(fe_ir *ir, MlirValue shaped, unsigned i); // const if static
 /// Stack memory in the function's entry block (small, static).
 MlirValue fe_alloca(fe_ir *ir, MlirType memref_type);
-/// Flat or reshaped view of a contiguous memref: `offset` in elements of
-/// `elem` from its start. dims may mix static and FE_DYN (taken from sizes).
+/// Flat or reshaped view of a contiguous memref: `offset` in elements from its
+/// start. dims may mix static and FE_DYN (then taken from sizes[i]; the other
+/// members of sizes are not read, it may be NULL when all are static). The
+/// result has identity layout when `offset` is the constant 0, else a strided
+/// one with unit inner stride, good for every load and store above.
 MlirValue fe_view(fe_ir *ir, MlirValue memref, MlirValue offset, unsigned rank,
                   const int64_t *dims, const MlirValue *sizes);
 

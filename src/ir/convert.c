@@ -1,0 +1,113 @@
+//===- convert.c - conversion between numeric types --------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Signless integers are read as the caller says; i1 is 0 or 1, and anything
+// but zero becomes 1. Conversions that arith does not have go through f32
+// (small floats, f16 <-> bf16) or i64 (index <-> float).
+//
+//===----------------------------------------------------------------------===//
+#include "ir/ir.h"
+
+#include "ir/float8.h"
+#include "ir/shape.h"
+
+static MlirValue cast(fe_ir *ir, const char *name, MlirValue v, MlirType elem) {
+  if (mlirValueIsNull(v))
+    return v;
+  MlirType t = fe_type_like(ir, mlirValueGetType(v), elem);
+  return fe_first(FE_OP(ir, name, FE_VALUES(v), FE_TYPES(t)));
+}
+
+static MlirValue float_to_float(fe_ir *ir, MlirValue v, MlirType to) {
+  MlirType from = fe_elem_of(v);
+  if (mlirTypeEqual(from, to))
+    return v;
+  if (fe_is_small_float(from))
+    return float_to_float(ir, fe_small_decode(ir, v), to);
+  if (fe_is_small_float(to))
+    return fe_small_encode(ir, float_to_float(ir, v, ir->f32), to);
+  unsigned have = mlirFloatTypeGetWidth(from), want = mlirFloatTypeGetWidth(to);
+  if (have == want) // f16 and bf16: neither contains the other
+    return cast(ir, "arith.truncf", cast(ir, "arith.extf", v, ir->f32), to);
+  return cast(ir, have < want ? "arith.extf" : "arith.truncf", v, to);
+}
+
+static MlirValue int_to_int(fe_ir *ir, MlirValue v, MlirType to,
+                            bool from_unsigned) {
+  MlirType from = fe_elem_of(v);
+  bool from_bool = mlirTypeEqual(from, ir->i1);
+  from_unsigned = from_unsigned || from_bool;
+  if (mlirTypeEqual(from, to))
+    return v;
+  if (mlirTypeEqual(to, ir->i1))
+    return fe_cmp(ir, FE_NE, v, fe_int(ir, mlirValueGetType(v), 0));
+  if (mlirTypeIsAIndex(from) || mlirTypeIsAIndex(to))
+    return cast(ir, from_unsigned ? "arith.index_castui" : "arith.index_cast",
+                v, to);
+  unsigned have = mlirIntegerTypeGetWidth(from);
+  unsigned want = mlirIntegerTypeGetWidth(to);
+  if (have > want)
+    return cast(ir, "arith.trunci", v, to);
+  return cast(ir, from_unsigned ? "arith.extui" : "arith.extsi", v, to);
+}
+
+static MlirValue int_to_float(fe_ir *ir, MlirValue v, MlirType to,
+                              bool from_unsigned) {
+  MlirType from = fe_elem_of(v);
+  if (mlirTypeIsAIndex(from))
+    v = int_to_int(ir, v, ir->i64, from_unsigned);
+  bool is_unsigned = from_unsigned || mlirTypeEqual(from, ir->i1);
+  MlirType direct = fe_is_small_float(to) ? ir->f32 : to;
+  v = cast(ir, is_unsigned ? "arith.uitofp" : "arith.sitofp", v, direct);
+  return mlirValueIsNull(v) ? v : float_to_float(ir, v, to);
+}
+
+static MlirValue float_to_int(fe_ir *ir, MlirValue v, MlirType to,
+                              bool to_unsigned) {
+  if (fe_is_small_float(fe_elem_of(v)))
+    v = fe_small_decode(ir, v);
+  if (mlirValueIsNull(v))
+    return v;
+  if (mlirTypeEqual(to, ir->i1))
+    return fe_cmp(ir, FE_NE, v, fe_float(ir, mlirValueGetType(v), 0));
+  MlirType direct = mlirTypeIsAIndex(to) ? ir->i64 : to;
+  v = cast(ir, to_unsigned ? "arith.fptoui" : "arith.fptosi", v, direct);
+  return mlirValueIsNull(v) ? v : int_to_int(ir, v, to, to_unsigned);
+}
+
+static bool is_int(MlirType t) {
+  return mlirTypeIsAIndex(t) ||
+         (mlirTypeIsAInteger(t) && mlirIntegerTypeIsSignless(t));
+}
+
+MlirValue fe_convert(fe_ir *ir, MlirValue v, MlirType to, bool from_unsigned,
+                     bool to_unsigned) {
+  MlirValue none = {0};
+  if (mlirValueIsNull(v) || mlirTypeIsNull(to)) {
+    fe_ir_fail(ir, "conversion of or to null");
+    return none;
+  }
+  MlirType from = fe_scalar_of(mlirValueGetType(v)), elem = fe_scalar_of(to);
+  bool from_float = mlirTypeIsAFloat(from), to_float = mlirTypeIsAFloat(elem);
+  if (!(from_float || is_int(from)) || !(to_float || is_int(elem))) {
+    fe_ir_fail(ir, "conversion between types that are not numbers");
+    return none;
+  }
+  if (from_float && to_float)
+    v = float_to_float(ir, v, elem);
+  else if (from_float)
+    v = float_to_int(ir, v, elem, to_unsigned);
+  else if (to_float)
+    v = int_to_float(ir, v, elem, from_unsigned);
+  else
+    v = int_to_int(ir, v, elem, from_unsigned);
+  bool widen = mlirTypeIsAVector(to) && !mlirValueIsNull(v) &&
+               !mlirTypeIsAVector(mlirValueGetType(v));
+  return widen ? fe_broadcast(ir, v, to) : v;
+}
+
+MlirValue fe_to_index(fe_ir *ir, MlirValue v) {
+  return fe_convert(ir, v, ir->index, false, false);
+}

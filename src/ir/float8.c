@@ -1,0 +1,161 @@
+//===- float8.c - floats of 8 and 4 bits by integer arithmetic ---*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Formats: ONNX "Float stored in 8 bits", OCP microscaling formats v1.0.
+// Decode: the magnitude's bits, moved to where f32 has exponent and mantissa,
+// read as f32 and scaled by 2^(127 - bias); exact for subnormals as well.
+// Encode: round to nearest even on f32's bits; below the smallest normal
+// number, adding 2^k so that the unit in the last place of the sum is the
+// format's smallest step lets the addition round.
+// Both are straight-line code that vectorizes.
+//
+//===----------------------------------------------------------------------===//
+#include "ir/float8.h"
+
+#include "ir/shape.h"
+
+typedef struct format {
+  fe_dtype dtype;
+  unsigned bits, mantissa, bias;
+  int64_t max;    // magnitude of the largest finite number
+  int64_t nan;    // code written for NaN
+  bool zero_nan;  // "-0" is the only NaN, and there is no -0
+  bool inf;       // exponent all ones: infinities and NaNs
+  bool exponents; // E8M0: unsigned, powers of two
+} format;
+
+static const format formats[] = {
+    {FE_F8E4M3FN, 8, 3, 7, 0x7e, 0x7f, false, false, false},
+    {FE_F8E4M3FNUZ, 8, 3, 8, 0x7f, 0x80, true, false, false},
+    {FE_F8E5M2, 8, 2, 15, 0x7b, 0x7f, false, true, false},
+    {FE_F8E5M2FNUZ, 8, 2, 16, 0x7f, 0x80, true, false, false},
+    {FE_F4E2M1, 4, 1, 1, 0x7, 0x7, false, false, false},
+    {FE_F8E8M0, 8, 0, 127, 0xfe, 0xff, false, false, true},
+};
+
+static const format *format_of(MlirType elem) {
+  fe_dtype t = fe_dtype_of_elem(elem);
+  for (unsigned i = 0; i < FE_COUNT(formats); i++)
+    if (formats[i].dtype == t)
+      return &formats[i];
+  return NULL;
+}
+
+bool fe_is_small_float(MlirType elem) { return format_of(elem) != NULL; }
+
+#define F32_INF 0x7f800000
+#define F32_NAN 0x7fc00000
+
+/// Arithmetic on 32-bit lanes.
+typedef struct lanes {
+  fe_ir *ir;
+  MlirType i32, f32;
+} lanes;
+
+static MlirValue num(const lanes *l, int64_t v) {
+  return fe_int(l->ir, l->i32, v);
+}
+static MlirValue when(const lanes *l, fe_cmp_kind k, MlirValue a, int64_t b,
+                      MlirValue yes, MlirValue no) {
+  return fe_select(l->ir, fe_cmpu(l->ir, k, a, num(l, b)), yes, no);
+}
+static MlirValue shift_left(const lanes *l, MlirValue v, unsigned n) {
+  return n ? fe_shl(l->ir, v, num(l, n)) : v;
+}
+static MlirValue shift_right(const lanes *l, MlirValue v, unsigned n) {
+  return n ? fe_shru(l->ir, v, num(l, n)) : v;
+}
+static MlirValue mask(const lanes *l, MlirValue v, int64_t bits) {
+  return fe_and(l->ir, v, num(l, bits));
+}
+
+static lanes lanes_like(fe_ir *ir, MlirValue v) {
+  MlirType t = mlirValueGetType(v);
+  return (lanes){ir, fe_type_like(ir, t, ir->i32),
+                 fe_type_like(ir, t, ir->f32)};
+}
+
+MlirValue fe_small_decode(fe_ir *ir, MlirValue v) {
+  const format *f = format_of(fe_elem_of(v));
+  if (!f) {
+    fe_ir_fail(ir, "conversion from a float that is not of 8 bits");
+    return (MlirValue){0};
+  }
+  lanes l = lanes_like(ir, v);
+  MlirType narrow = fe_type_like(ir, mlirValueGetType(v),
+                                 mlirIntegerTypeGet(ir->ctx, f->bits));
+  MlirValue x = fe_bitcast(ir, v, narrow);
+  x = fe_first(FE_OP(ir, "arith.extui", FE_VALUES(x), FE_TYPES(l.i32)));
+  MlirValue out;
+  if (f->exponents) {
+    out = shift_left(&l, x, 23);
+    out = when(&l, FE_EQ, x, 0, num(&l, 0x00400000), out); // 2^-127
+    out = when(&l, FE_EQ, x, f->nan, num(&l, F32_NAN), out);
+    return fe_bitcast(ir, out, l.f32);
+  }
+  MlirValue mag = mask(&l, x, (1 << (f->bits - 1)) - 1);
+  MlirValue sign = shift_left(&l, shift_right(&l, x, f->bits - 1), 31);
+  MlirValue placed = shift_left(&l, mag, 23 - f->mantissa);
+  double scale = (double)((uint64_t)1 << 62) * (double)((uint64_t)1 << 62);
+  for (unsigned e = 124; e > 127 - f->bias; e--)
+    scale /= 2;
+  for (unsigned e = 124; e < 127 - f->bias; e++)
+    scale *= 2;
+  out = fe_bitcast(
+      ir, fe_mul(ir, fe_bitcast(ir, placed, l.f32), fe_float(ir, l.f32, scale)),
+      l.i32);
+  if (f->inf)
+    out =
+        when(&l, FE_GT, mag, f->max, fe_or(ir, placed, num(&l, F32_INF)), out);
+  out = fe_or(ir, out, sign);
+  if (!f->inf && f->nan != f->max)
+    out = when(&l, FE_EQ, f->zero_nan ? x : mag, f->nan, num(&l, F32_NAN), out);
+  return fe_bitcast(ir, out, l.f32);
+}
+
+/// Magnitude of |v| (bits `a`) in the format, not yet limited.
+static MlirValue round_magnitude(const lanes *l, const format *f, MlirValue a) {
+  fe_ir *ir = l->ir;
+  unsigned drop = 23 - f->mantissa;
+  MlirValue odd = mask(l, shift_right(l, a, drop), 1);
+  MlirValue up = fe_add(ir, a, num(l, ((int64_t)1 << (drop - 1)) - 1));
+  MlirValue normal = fe_sub(ir, shift_right(l, fe_add(ir, up, odd), drop),
+                            num(l, (int64_t)(127 - f->bias) << f->mantissa));
+  // 2^(24 - bias - mantissa) as f32 bits.
+  int64_t magic = (int64_t)(127 + 24 - f->bias - f->mantissa) << 23;
+  MlirValue sum = fe_add(ir, fe_bitcast(ir, a, l->f32),
+                         fe_bitcast(ir, num(l, magic), l->f32));
+  MlirValue small = fe_sub(ir, fe_bitcast(ir, sum, l->i32), num(l, magic));
+  int64_t smallest_normal = (int64_t)(128 - f->bias) << 23;
+  return when(l, FE_LT, a, smallest_normal, small, normal);
+}
+
+MlirValue fe_small_encode(fe_ir *ir, MlirValue v, MlirType elem) {
+  const format *f = format_of(elem);
+  if (!f || mlirValueIsNull(v)) {
+    fe_ir_fail(ir, "conversion to a float that is not of 8 bits");
+    return (MlirValue){0};
+  }
+  lanes l = lanes_like(ir, v);
+  MlirValue u = fe_bitcast(ir, v, l.i32);
+  MlirValue a = mask(&l, u, 0x7fffffff);
+  MlirValue out;
+  if (f->exponents) {
+    out = shift_right(&l, fe_add(ir, a, num(&l, 0x7fffff)), 23);
+    out = when(&l, FE_LE, a, 0x00400000, num(&l, 0), out);
+    out = fe_minu(ir, out, num(&l, f->max));
+  } else {
+    out = fe_minu(ir, round_magnitude(&l, f, a), num(&l, f->max));
+    MlirValue sign = shift_left(&l, shift_right(&l, u, 31), f->bits - 1);
+    MlirValue with_sign = fe_or(ir, out, sign);
+    out = f->zero_nan ? when(&l, FE_EQ, out, 0, out, with_sign) : with_sign;
+  }
+  // Where -0 is NaN, infinity becomes NaN as well.
+  out = when(&l, f->zero_nan ? FE_GE : FE_GT, a, F32_INF, num(&l, f->nan), out);
+  MlirType t = mlirValueGetType(v);
+  MlirType narrow = fe_type_like(ir, t, mlirIntegerTypeGet(ir->ctx, f->bits));
+  out = fe_first(FE_OP(ir, "arith.trunci", FE_VALUES(out), FE_TYPES(narrow)));
+  return fe_bitcast(ir, out, fe_type_like(ir, t, elem));
+}

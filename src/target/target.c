@@ -1,0 +1,187 @@
+//===- target.c - descriptions of processors ---------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rows, and how the machine Ferrule runs on is matched with them: the
+// features LLVM finds decide the vector width, the C library knows the caches.
+// Cache sizes of the rows are those of common processors of the level.
+//
+//===----------------------------------------------------------------------===//
+#include "target/target.h"
+
+#include <llvm-c/TargetMachine.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define KIB 1024u
+#define X86_LINUX "x86_64-pc-linux-gnu"
+#define AARCH64_LINUX "aarch64-unknown-linux-gnu"
+/// LLVM otherwise splits what its own vectorizer makes into 256 bits.
+#define USE_512 "-prefer-256-bit"
+
+static const fe_target x86_64_v2 = {
+    .name = "x86-64-v2",
+    .triple = X86_LINUX,
+    .cpu = "x86-64-v2",
+    .features = "",
+    .vector_bits = 128,
+    .vector_registers = 16,
+    .l1_bytes = 32 * KIB,
+    .l2_bytes = 256 * KIB,
+    .l3_bytes = 8192 * KIB,
+};
+
+static const fe_target x86_64_v3 = {
+    .name = "x86-64-v3",
+    .triple = X86_LINUX,
+    .cpu = "x86-64-v3",
+    .features = "",
+    .vector_bits = 256,
+    .vector_registers = 16,
+    .l1_bytes = 32 * KIB,
+    .l2_bytes = 512 * KIB,
+    .l3_bytes = 16384 * KIB,
+    .fma = true,
+};
+
+static const fe_target x86_64_v4 = {
+    .name = "x86-64-v4",
+    .triple = X86_LINUX,
+    .cpu = "x86-64-v4",
+    .features = USE_512,
+    .vector_bits = 512,
+    .vector_registers = 32,
+    .l1_bytes = 32 * KIB,
+    .l2_bytes = 1024 * KIB,
+    .l3_bytes = 32768 * KIB,
+    .fma = true,
+    .masks = true,
+};
+
+static const fe_target aarch64 = {
+    .name = "aarch64",
+    .triple = AARCH64_LINUX,
+    .cpu = "generic",
+    .features = "+neon",
+    .vector_bits = 128,
+    .vector_registers = 32,
+    .l1_bytes = 32 * KIB,
+    .l2_bytes = 512 * KIB,
+    .l3_bytes = 4096 * KIB,
+    .fma = true,
+};
+
+const fe_target *const fe_targets[] = {&x86_64_v2, &x86_64_v3, &x86_64_v4,
+                                       &aarch64, NULL};
+
+//===-- The host ------------------------------------------------------------//
+
+/// What is found once per process and never changes afterwards: fe_target
+/// refers to text that has to outlive every session.
+typedef struct host {
+  bool known;
+  fe_target target;
+  char triple[128], cpu[64], features[8192];
+} host;
+
+static bool has(const char *features, const char *name) {
+  size_t n = strlen(name);
+  for (const char *at = features; (at = strstr(at, name)); at += n)
+    if (at > features && at[-1] == '+' && (at[n] == ',' || at[n] == '\0'))
+      return true;
+  return false;
+}
+
+static bool has_all(const char *features, const char *const *names) {
+  for (; *names; names++)
+    if (!has(features, *names))
+      return false;
+  return true;
+}
+
+/// Widest row whose features the host has; NULL for other architectures.
+static const fe_target *best_row(const char *triple, const char *features) {
+  static const char *const v4[] = {"avx512f",  "avx512bw", "avx512dq",
+                                   "avx512vl", "avx512cd", NULL};
+  static const char *const v3[] = {"avx2", "fma", "f16c", "bmi2", NULL};
+  static const char *const v2[] = {"sse4.2", "popcnt", NULL};
+  if (strncmp(triple, "aarch64", 7) == 0)
+    return &aarch64;
+  if (strncmp(triple, "x86_64", 6) != 0)
+    return NULL;
+  if (has_all(features, v4))
+    return &x86_64_v4;
+  if (has_all(features, v3))
+    return &x86_64_v3;
+  return has_all(features, v2) ? &x86_64_v2 : NULL;
+}
+
+/// Size of a cache in bytes; `otherwise` where the system does not say.
+static unsigned cache_bytes(int which, unsigned otherwise) {
+  long size = sysconf(which);
+  return size > 0 && size < (1L << 31) ? (unsigned)size : otherwise;
+}
+
+static bool copy(char *to, size_t size, const char *from, const char *more) {
+  const char *comma = *from && *more ? "," : "";
+  int n = snprintf(to, size, "%s%s%s", from, comma, more);
+  return n >= 0 && (size_t)n < size;
+}
+
+static void describe(host *h, const char *triple, const char *cpu,
+                     const char *features) {
+  const fe_target *row = best_row(triple, features);
+  if (!row || !copy(h->triple, sizeof h->triple, triple, "") ||
+      !copy(h->cpu, sizeof h->cpu, cpu, "") ||
+      !copy(h->features, sizeof h->features, features,
+            row->vector_bits == 512 ? USE_512 : ""))
+    return;
+  fe_target *t = &h->target;
+  *t = *row;
+  t->name = "native";
+  t->triple = h->triple;
+  t->cpu = h->cpu;
+  t->features = h->features;
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  t->l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, t->l1_bytes);
+  t->l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, t->l2_bytes);
+  t->l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, t->l3_bytes);
+#endif
+  bool wide = t->vector_bits == 512;
+  t->dot_u8s8 = has(features, wide ? "avx512vnni" : "avxvnni");
+  t->dot_bf16 = wide && has(features, "avx512bf16");
+  h->known = true;
+}
+
+static host the_host;
+
+static void find_host(void) {
+  char *triple = LLVMGetDefaultTargetTriple();
+  char *cpu = LLVMGetHostCPUName();
+  char *features = LLVMGetHostCPUFeatures();
+  if (triple && cpu && features)
+    describe(&the_host, triple, cpu, features);
+  LLVMDisposeMessage(triple);
+  LLVMDisposeMessage(cpu);
+  LLVMDisposeMessage(features);
+}
+
+const fe_target *fe_target_find(const char *name, fe_target *storage) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  if (!name)
+    return NULL;
+  if (strcmp(name, "native") == 0) {
+    pthread_once(&once, find_host);
+    if (!the_host.known)
+      return NULL;
+    *storage = the_host.target;
+    return storage;
+  }
+  for (const fe_target *const *t = fe_targets; *t; t++)
+    if (strcmp((*t)->name, name) == 0)
+      return *t;
+  return NULL;
+}
