@@ -16,7 +16,7 @@
 #include <mlir-c/Pass.h>
 #include <mlir-c/RegisterEverything.h>
 #include <pthread.h>
-#include <string.h>
+#include <stdio.h>
 
 //===-- Locations -----------------------------------------------------------//
 

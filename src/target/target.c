@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "target/target.h"
 
+#include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 #include <pthread.h>
 #include <stdio.h>
