@@ -1,17 +1,63 @@
+<<<<<<< HEAD
 //===- pass.h - the phases of a compilation ----------------------*- C -*-===//
+=======
+//===- pass.h - passes and the phases they make up ---------------*- C -*-===//
+>>>>>>> 47cef55 (Lowering: helpers for rows, the lower pass, the table of phases)
 //
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
+<<<<<<< HEAD
 // What each leaves in the module: docs/architecture.md.
 //
+=======
+>>>>>>> 47cef55 (Lowering: helpers for rows, the lower pass, the table of phases)
 //===----------------------------------------------------------------------===//
 #ifndef FE_PASS_H
 #define FE_PASS_H
 
 #include "ir/ir.h"
+<<<<<<< HEAD
 
 /// Tensors of main become addresses: arena offsets, weights, caller's memory.
 FE_NODISCARD fe_status fe_plan(fe_ir *ir, MlirModule module);
+=======
+#include "target/target.h"
+
+/// What passes may ask about the compilation.
+typedef struct fe_pass_options {
+  const fe_target *target;
+  int opt_level; // 0..3
+} fe_pass_options;
+
+/// One pass: rewrites the module in place (or replaces *module). On failure
+/// everything has been reported.
+typedef struct fe_pass {
+  const char *name; // for `ferrule opt` and --stop-after
+  fe_status (*run)(fe_ir *ir, MlirModule *module, const fe_pass_options *o);
+  const char *what; // one line for --help
+} fe_pass;
+
+// The passes, one file each; the table is in pipeline.c.
+fe_status fe_pass_canonicalize(fe_ir *, MlirModule *, const fe_pass_options *);
+fe_status fe_pass_layout(fe_ir *, MlirModule *, const fe_pass_options *);
+fe_status fe_pass_lower(fe_ir *, MlirModule *, const fe_pass_options *);
+fe_status fe_pass_group(fe_ir *, MlirModule *, const fe_pass_options *);
+fe_status fe_pass_schedule(fe_ir *, MlirModule *, const fe_pass_options *);
+fe_status fe_pass_plan(fe_ir *, MlirModule *, const fe_pass_options *);
+
+/// The phases in order; a phase is one or more passes. `import` and `emit`
+/// frame them and are not passes.
+typedef struct fe_phase {
+  const char *name;
+  const fe_pass *passes; // terminated by a NULL name
+} fe_phase;
+extern const fe_phase fe_phases[]; // terminated by a NULL name
+const fe_pass *fe_pass_find(const char *name);
+/// Runs the phases after `from` (NULL: all) up to `until` (NULL: all).
+FE_NODISCARD fe_status fe_run_phases(fe_ir *ir, MlirModule *module,
+                                     const fe_pass_options *o,
+                                     const char *from, const char *until);
+>>>>>>> 47cef55 (Lowering: helpers for rows, the lower pass, the table of phases)
 
 #endif

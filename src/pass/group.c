@@ -1,0 +1,615 @@
+//===- group.c - outline computation into kernel functions ----------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: each block of main is walked in order. A computation joins the
+// group of a producer when that saves a trip through memory:
+//   - a pointwise generic follows a krnl root as its epilogue (the only use of
+//     the root's result), or
+//   - a generic follows pointwise generics over the same iteration space.
+// A group runs where its last member stands, so it may not have a user before
+// that. Groups become functions in destination-passing style; generics of one
+// group are merged into a single linalg.generic. Equal functions are shared.
+// Needs: the `lower` form. Leaves: the `group` form of docs/architecture.md.
+// Cost: linear in the number of ops and uses.
+//
+//===----------------------------------------------------------------------===//
+#include "op/op.h"
+#include "pass/generic.h"
+#include "pass/pass.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct fe_member {
+  MlirOperation op;
+  int group;        // -1: host code
+  bool is_root;     // krnl root
+  bool is_generic;  // linalg.generic
+  bool is_parallel; // all iterators
+} fe_member;
+
+typedef fe_vec(int) fe_ints;
+
+typedef struct fe_group {
+  fe_ints members; // indices, ascending
+  int root;        // index of the krnl root, -1
+  bool closed;     // ends in a reduction or takes no epilogue
+} fe_group;
+
+typedef struct fe_grouping {
+  fe_ir *ir;
+  MlirModule module;
+  fe_map kernels; // printed text -> symbol name
+  unsigned n_kernels;
+  // of the current block
+  MlirBlock block;
+  fe_vec(fe_member) ops;
+  fe_vec(fe_group) groups;
+  fe_map index; // op -> 1 + position in ops
+} fe_grouping;
+
+/// Roots whose generators apply an epilogue.
+static const char *const takes_epilogue[] = {"krnl.conv", "krnl.contract",
+                                             "krnl.depthwise"};
+/// krnl ops that are host code.
+static const char *const host_ops[] = {"krnl.weight", "krnl.reshape",
+                                       "krnl.check"};
+
+static bool is_one_of(MlirOperation op, const char *const *names, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (fe_op_is(op, names[i]))
+      return true;
+  return false;
+}
+
+static int position(const fe_grouping *g, MlirOperation op) {
+  return (int)(intptr_t)fe_map_get_ptr(&g->index, op.ptr) - 1;
+}
+
+/// The op of the current block that contains `op` (itself or by nesting).
+static int position_of_user(const fe_grouping *g, MlirOperation op) {
+  while (!mlirOperationIsNull(op)) {
+    int i = position(g, op);
+    if (i >= 0)
+      return i;
+    op = mlirOperationGetParentOperation(op);
+  }
+  return -1;
+}
+
+//===-- Deciding ------------------------------------------------------------//
+
+/// Group `gi` moves to position `at`: every user of its results that is not a
+/// member must come later.
+static bool may_move(const fe_grouping *g, int gi, int also, int at) {
+  const fe_group *group = &g->groups.at[gi];
+  for (size_t m = 0; m < group->members.n; m++) {
+    MlirOperation op = g->ops.at[group->members.at[m]].op;
+    for (unsigned r = 0; r < fe_n_results(op); r++) {
+      MlirOpOperand u = mlirValueGetFirstUse(fe_result(op, r));
+      for (; !mlirOpOperandIsNull(u); u = mlirOpOperandGetNextUse(u)) {
+        int p = position_of_user(g, mlirOpOperandGetOwner(u));
+        if (p < 0 || p >= at)
+          continue;
+        int ug = g->ops.at[p].group;
+        if (ug != gi && ug != also)
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// The body reads no tensor by computed subscripts and no iterator.
+static bool body_is_plain(MlirOperation op) {
+  MlirBlock body = fe_region_block(op, 0);
+  for (MlirOperation b = mlirBlockGetFirstOperation(body);
+       !mlirOperationIsNull(b); b = mlirOperationGetNextInBlock(b))
+    if (fe_op_is(b, "tensor.extract") || fe_op_is(b, "linalg.index") ||
+        mlirOperationGetNumRegions(b))
+      return false;
+  return true;
+}
+
+/// A tensor that the body reads by subscripts must not come from group gi.
+static bool body_reads_group(const fe_grouping *g, MlirOperation op, int gi) {
+  MlirBlock body = fe_region_block(op, 0);
+  for (MlirOperation b = mlirBlockGetFirstOperation(body);
+       !mlirOperationIsNull(b); b = mlirOperationGetNextInBlock(b))
+    for (unsigned i = 0; i < fe_n_operands(b); i++) {
+      int p = position(g, fe_def(fe_operand(b, i)));
+      if (p >= 0 && g->ops.at[p].group == gi)
+        return true;
+    }
+  return false;
+}
+
+/// Epilogue of a root: pointwise, over the root's result, other operands read
+/// at (a subset of) the same subscripts.
+static bool fits_epilogue(const fe_grouping *g, const fe_member *m,
+                          unsigned operand, int gi) {
+  const fe_group *group = &g->groups.at[gi];
+  if (group->root < 0 || group->closed || !m->is_parallel ||
+      !body_is_plain(m->op))
+    return false;
+  if (!is_one_of(g->ops.at[group->root].op, takes_epilogue,
+                 FE_COUNT(takes_epilogue)))
+    return false;
+  MlirValue v = fe_operand(m->op, operand);
+  if (fe_n_uses(v) != 1 ||
+      !mlirTypeEqual(mlirValueGetType(v),
+                     mlirValueGetType(fe_result(m->op, 0))))
+    return false;
+  unsigned n_in = fe_n_operands(m->op) - 1;
+  for (unsigned i = 0; i < n_in; i++) {
+    MlirAffineMap map = fe_generic_map(m->op, i);
+    if (i == operand ? !mlirAffineMapIsIdentity(map)
+                     : !fe_map_is_projection(map))
+      return false;
+    MlirType e = fe_elem_of(fe_operand(m->op, i));
+    if (!mlirTypeEqual(e, g->ir->f32))
+      return false;
+  }
+  return true;
+}
+
+/// Merging into one loop nest: read at the same subscripts, producer pointwise.
+static bool fits_merge(const fe_grouping *g, const fe_member *m,
+                       unsigned operand, int gi) {
+  const fe_group *group = &g->groups.at[gi];
+  if (group->root >= 0 || group->closed)
+    return false;
+  return mlirAffineMapIsIdentity(fe_generic_map(m->op, operand)) &&
+         !body_reads_group(g, m->op, gi);
+}
+
+static void join(fe_grouping *g, int at, int gi) {
+  fe_push(g->ir->arena, &g->groups.at[gi].members, at);
+  g->ops.at[at].group = gi;
+}
+
+/// All members of group `from` go to group `to`, kept in order.
+static void unite(fe_grouping *g, int to, int from) {
+  fe_ints merged = {0};
+  fe_ints *a = &g->groups.at[to].members, *b = &g->groups.at[from].members;
+  for (size_t i = 0, k = 0; i < a->n || k < b->n;) {
+    bool first = k == b->n || (i < a->n && a->at[i] < b->at[k]);
+    int m = first ? a->at[i++] : b->at[k++];
+    fe_push(g->ir->arena, &merged, m);
+    g->ops.at[m].group = to;
+  }
+  *a = merged;
+  b->n = 0;
+}
+
+/// More operands than this in one kernel cost more than they save.
+enum { MAX_GROUP = 24 };
+
+static void decide(fe_grouping *g, int at) {
+  fe_member *m = &g->ops.at[at];
+  int chosen = -1;
+  if (m->is_generic) {
+    unsigned n_in = fe_n_operands(m->op) - 1;
+    // the latest root that can take this as epilogue
+    for (unsigned i = 0; i < n_in; i++) {
+      int p = position(g, fe_def(fe_operand(m->op, i)));
+      int gi = p < 0 ? -1 : g->ops.at[p].group;
+      if (gi > chosen && fits_epilogue(g, m, i, gi) && may_move(g, gi, gi, at))
+        chosen = gi;
+    }
+    for (unsigned i = 0; i < n_in && (chosen < 0 || g->groups.at[chosen].root < 0);
+         i++) {
+      int p = position(g, fe_def(fe_operand(m->op, i)));
+      int gi = p < 0 ? -1 : g->ops.at[p].group;
+      if (gi < 0 || gi == chosen || !fits_merge(g, m, i, gi))
+        continue;
+      if (!may_move(g, gi, chosen < 0 ? gi : chosen, at))
+        continue;
+      if (chosen < 0) {
+        if (g->groups.at[gi].members.n < MAX_GROUP)
+          chosen = gi;
+      } else if (may_move(g, chosen, gi, at) &&
+                 !body_reads_group(g, m->op, gi) &&
+                 g->groups.at[chosen].members.n + g->groups.at[gi].members.n <
+                     MAX_GROUP) {
+        // the second group's bodies must not read the first by subscripts
+        bool ok = true;
+        for (size_t k = 0; k < g->groups.at[gi].members.n && ok; k++)
+          ok = !body_reads_group(
+              g, g->ops.at[g->groups.at[gi].members.at[k]].op, chosen);
+        for (size_t k = 0; k < g->groups.at[chosen].members.n && ok; k++)
+          ok = !body_reads_group(
+              g, g->ops.at[g->groups.at[chosen].members.at[k]].op, gi);
+        if (ok)
+          unite(g, chosen, gi);
+      }
+    }
+  }
+  if (chosen < 0) {
+    fe_group fresh = {.root = m->is_root ? at : -1};
+    fe_push(g->ir->arena, &g->groups, fresh);
+    chosen = (int)g->groups.n - 1;
+  }
+  join(g, at, chosen);
+  if (m->is_generic && !m->is_parallel)
+    g->groups.at[chosen].closed = true;
+}
+
+//===-- Outlining -----------------------------------------------------------//
+
+typedef struct fe_outline {
+  fe_grouping *g;
+  int group;
+  fe_vec(MlirValue) tensors; // captured, inputs
+  fe_vec(MlirValue) scalars; // captured, any scalar type
+  fe_vec(MlirValue) outs;    // results used elsewhere
+  fe_map inside;             // outer value -> value in the kernel
+} fe_outline;
+
+static MlirValue inside_of(fe_outline *o, MlirValue v) {
+  return (MlirValue){fe_map_get_ptr(&o->inside, v.ptr)};
+}
+
+static void set_inside(fe_outline *o, MlirValue outer, MlirValue inner) {
+  fe_map_set_ptr(o->g->ir->arena, &o->inside, outer.ptr, (void *)inner.ptr);
+}
+
+/// Notes what the group needs from outside. Constants are cloned, a fill or
+/// empty destination is made again.
+static void capture(fe_outline *o, MlirValue v) {
+  fe_grouping *g = o->g;
+  MlirOperation def = fe_def(v);
+  if (!mlirOperationIsNull(def)) {
+    int p = position(g, def);
+    if (p >= 0 && g->ops.at[p].group == o->group)
+      return;
+    if (fe_op_is(def, "arith.constant"))
+      return;
+    if (fe_op_is(def, "linalg.fill")) {
+      capture(o, fe_operand(def, 0));
+      return;
+    }
+    if (fe_op_is(def, "tensor.empty"))
+      return;
+  }
+  bool is_tensor = mlirTypeIsARankedTensor(mlirValueGetType(v));
+  size_t n = is_tensor ? o->tensors.n : o->scalars.n;
+  MlirValue *at = is_tensor ? o->tensors.at : o->scalars.at;
+  for (size_t i = 0; i < n; i++)
+    if (fe_same(at[i], v))
+      return;
+  if (is_tensor)
+    fe_push(g->ir->arena, &o->tensors, v);
+  else
+    fe_push(g->ir->arena, &o->scalars, v);
+}
+
+static void capture_op(fe_outline *o, MlirOperation op) {
+  unsigned n = fe_n_operands(op);
+  bool generic = fe_op_is(op, "linalg.generic");
+  for (unsigned i = 0; i < n; i++)
+    capture(o, fe_operand(op, i));
+  if (!generic)
+    return;
+  MlirBlock body = fe_region_block(op, 0);
+  for (MlirOperation b = mlirBlockGetFirstOperation(body);
+       !mlirOperationIsNull(b); b = mlirOperationGetNextInBlock(b))
+    for (unsigned i = 0; i < fe_n_operands(b); i++) {
+      MlirValue v = fe_operand(b, i);
+      if (mlirValueIsABlockArgument(v) &&
+          mlirBlockEqual(mlirBlockArgumentGetOwner(v), body))
+        continue;
+      MlirOperation def = fe_def(v);
+      if (!mlirOperationIsNull(def) &&
+          mlirBlockEqual(mlirOperationGetBlock(def), body))
+        continue;
+      capture(o, v);
+    }
+}
+
+/// Whether result r of a member is needed outside of the group.
+static bool escapes(const fe_grouping *g, MlirValue r, int gi) {
+  MlirOpOperand u = mlirValueGetFirstUse(r);
+  for (; !mlirOpOperandIsNull(u); u = mlirOpOperandGetNextUse(u)) {
+    int p = position_of_user(g, mlirOpOperandGetOwner(u));
+    if (p < 0 || g->ops.at[p].group != gi)
+      return true;
+  }
+  return false;
+}
+
+/// A scalar of main as an index value, since kernels take index scalars.
+static MlirValue to_index_bits(fe_ir *ir, MlirValue v) {
+  MlirType t = mlirValueGetType(v);
+  if (mlirTypeEqual(t, ir->index))
+    return v;
+  if (fe_type_is_float(t)) {
+    MlirType bits = mlirTypeEqual(t, ir->f64) ? ir->i64 : ir->i32;
+    v = fe_bitcast(ir, v, bits);
+  }
+  return fe_convert(ir, v, ir->index, true, true);
+}
+
+static MlirValue from_index_bits(fe_ir *ir, MlirValue v, MlirType t) {
+  if (mlirTypeEqual(t, ir->index))
+    return v;
+  if (!fe_type_is_float(t))
+    return fe_convert(ir, v, t, true, true);
+  MlirType bits = mlirTypeEqual(t, ir->f64) ? ir->i64 : ir->i32;
+  return fe_bitcast(ir, fe_convert(ir, v, bits, true, true), t);
+}
+
+static MlirValue clone_constant(fe_ir *ir, MlirOperation def) {
+  MlirType t = mlirValueGetType(fe_result(def, 0));
+  return fe_first(FE_OP(ir, "arith.constant", FE_TYPES(t),
+                        FE_ATTRS(fe_named(ir, "value", fe_attr(def, "value")))));
+}
+
+/// The kernel's value for an operand of a member.
+static MlirValue resolve(fe_outline *o, MlirValue v) {
+  MlirValue in = inside_of(o, v);
+  if (!fe_is_null(in))
+    return in;
+  MlirOperation def = fe_def(v);
+  if (fe_op_is(def, "arith.constant")) {
+    in = clone_constant(o->g->ir, def);
+    set_inside(o, v, in);
+  }
+  return in;
+}
+
+/// One krnl root (and later its epilogue generics), made again in the kernel.
+static void copy_member(fe_outline *o, MlirOperation op, MlirValue dest) {
+  fe_ir *ir = o->g->ir;
+  unsigned n = fe_n_operands(op), n_attrs;
+  MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, n + 1);
+  for (unsigned i = 0; i < n; i++) {
+    MlirOperation def = fe_def(fe_operand(op, i));
+    bool is_dest = i + 1 == n && fe_op_is(def, "tensor.empty");
+    operands[i] = is_dest ? dest : resolve(o, fe_operand(op, i));
+  }
+  n_attrs = (unsigned)mlirOperationGetNumAttributes(op);
+  MlirNamedAttribute *attrs =
+      FE_NEW_N(ir->arena, MlirNamedAttribute, n_attrs + 1);
+  for (unsigned i = 0; i < n_attrs; i++)
+    attrs[i] = mlirOperationGetAttribute(op, i);
+  MlirType type = mlirValueGetType(fe_result(op, 0));
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  MlirRegion region = {0};
+  unsigned n_regions = (unsigned)mlirOperationGetNumRegions(op);
+  if (n_regions)
+    region = fe_generic_clone_body(ir, op);
+  MlirOperation made = FE_OP(
+      ir, fe_strndup(ir->arena, name.data, name.length), .n_operands = n,
+      .operands = operands, .n_results = 1, .results = &type,
+      .n_attrs = n_attrs, .attrs = attrs, .n_regions = n_regions,
+      .regions = &region);
+  set_inside(o, fe_result(op, 0), fe_first(made));
+}
+
+static const char *root_name(fe_grouping *g, const fe_group *group) {
+  if (group->root < 0)
+    return "generic";
+  return fe_op_name(g->ir->arena, g->ops.at[group->root].op);
+}
+
+/// Symbol of an equal kernel seen before, or NULL after remembering this one.
+static const char *seen_before(fe_grouping *g, MlirOperation func) {
+  fe_ir *ir = g->ir;
+  MlirStringRef name = mlirStringAttrGetValue(fe_attr(func, "sym_name"));
+  const char *symbol = fe_strndup(ir->arena, name.data, name.length);
+  fe_set_attr(ir, func, fe_at_str(ir, "sym_name", "k"));
+  char *text = fe_print(ir->arena, func);
+  fe_set_attr(ir, func, fe_at_str(ir, "sym_name", symbol));
+  const char *known = fe_map_get(&g->kernels, text);
+  if (!known)
+    fe_map_set(ir->arena, &g->kernels, text, (void *)symbol);
+  return known;
+}
+
+static void outline(fe_grouping *g, int gi) {
+  fe_ir *ir = g->ir;
+  fe_group *group = &g->groups.at[gi];
+  fe_outline o = {.g = g, .group = gi};
+  MlirOperation last = {0};
+  for (size_t i = 0; i < group->members.n; i++) {
+    last = g->ops.at[group->members.at[i]].op;
+    capture_op(&o, last);
+    for (unsigned r = 0; r < fe_n_results(last); r++)
+      if (escapes(g, fe_result(last, r), gi))
+        fe_push(ir->arena, &o.outs, fe_result(last, r));
+  }
+  if (!o.outs.n) { // dead: nothing reads it
+    for (size_t i = group->members.n; i-- > 0;)
+      fe_erase(g->ops.at[group->members.at[i]].op);
+    return;
+  }
+  ir->loc = mlirOperationGetLocation(
+      g->ops.at[group->root >= 0 ? group->root : group->members.at[0]].op);
+  // the function
+  unsigned n_in = (unsigned)o.tensors.n, n_out = (unsigned)o.outs.n,
+           n_scalar = (unsigned)o.scalars.n, n = n_in + n_out + n_scalar;
+  MlirType *types = FE_NEW_N(ir->arena, MlirType, n + 1);
+  for (unsigned i = 0; i < n_in; i++)
+    types[i] = mlirValueGetType(o.tensors.at[i]);
+  for (unsigned i = 0; i < n_out; i++)
+    types[n_in + i] = mlirValueGetType(o.outs.at[i]);
+  for (unsigned i = 0; i < n_scalar; i++)
+    types[n_in + n_out + i] = ir->index;
+  const char *root = root_name(g, group);
+  const char *symbol = fe_printf(ir->arena, "%s.%u", root, g->n_kernels++);
+  MlirOperation func = fe_func_begin(ir, g->module, symbol, true, n, types);
+  fe_set_attr(ir, func, fe_at_unit(ir, "krnl.kernel"));
+  fe_set_attr(ir, func, fe_at_i64(ir, "krnl.outs", n_out));
+  fe_set_attr(ir, func, fe_at_str(ir, "krnl.root", root));
+  MlirBlock body = fe_func_block(func);
+  fe_point_at_end(ir, body);
+  for (unsigned i = 0; i < n_in; i++)
+    set_inside(&o, o.tensors.at[i], fe_block_arg(body, i));
+  for (unsigned i = 0; i < n_scalar; i++)
+    set_inside(&o, o.scalars.at[i],
+               from_index_bits(ir, fe_block_arg(body, n_in + n_out + i),
+                               mlirValueGetType(o.scalars.at[i])));
+  MlirValue *results = FE_NEW_N(ir->arena, MlirValue, n_out + 1);
+  if (group->root >= 0) {
+    for (size_t i = 0; i < group->members.n; i++)
+      copy_member(&o, g->ops.at[group->members.at[i]].op,
+                  fe_block_arg(body, n_in));
+    for (unsigned i = 0; i < n_out; i++)
+      results[i] = inside_of(&o, o.outs.at[i]);
+  } else {
+    fe_generic_merge merge = {.n = (unsigned)group->members.n,
+                              .n_outs = n_out,
+                              .outs = o.outs.at,
+                              .dest = FE_NEW_N(ir->arena, MlirValue, n_out + 1),
+                              .inside = &o.inside};
+    MlirOperation *members =
+        FE_NEW_N(ir->arena, MlirOperation, merge.n + 1);
+    for (unsigned i = 0; i < merge.n; i++)
+      members[i] = g->ops.at[group->members.at[i]].op;
+    merge.ops = members;
+    for (unsigned i = 0; i < n_out; i++)
+      merge.dest[i] = fe_block_arg(body, n_in + i);
+    MlirOperation merged = fe_generic_merge_ops(ir, &merge);
+    for (unsigned i = 0; i < n_out; i++)
+      results[i] = fe_result(merged, i);
+  }
+  fe_func_end(ir, func, n_out, results);
+
+  // the call
+  fe_point_before(ir, last);
+  MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, n + 1);
+  MlirType *result_types = FE_NEW_N(ir->arena, MlirType, n_out + 1);
+  for (unsigned i = 0; i < n_in; i++)
+    operands[i] = o.tensors.at[i];
+  for (unsigned i = 0; i < n_out; i++) {
+    // the destination that the member had, possibly behind a fill
+    MlirOperation member = fe_def(o.outs.at[i]);
+    MlirValue dest = fe_operand(member, fe_n_operands(member) - 1);
+    if (fe_op_is(fe_def(dest), "linalg.fill"))
+      dest = fe_operand(fe_def(dest), 1);
+    operands[n_in + i] = dest;
+    result_types[i] = mlirValueGetType(o.outs.at[i]);
+  }
+  for (unsigned i = 0; i < n_scalar; i++)
+    operands[n_in + n_out + i] = to_index_bits(ir, o.scalars.at[i]);
+  const char *known = seen_before(g, func);
+  if (known) {
+    mlirOperationDestroy(func);
+    symbol = known;
+  }
+  MlirOperation call =
+      FE_OP(ir, "kernel.call", .n_operands = n, .operands = operands,
+            .n_results = n_out, .results = result_types,
+            FE_ATTRS(fe_named(ir, "callee",
+                              mlirFlatSymbolRefAttrGet(ir->ctx, fe_str(symbol))),
+                     fe_at_i64(ir, "ins", n_in), fe_at_i64(ir, "outs", n_out)));
+  for (unsigned i = 0; i < n_out; i++)
+    fe_replace(o.outs.at[i], fe_result(call, i));
+  for (size_t i = group->members.n; i-- > 0;)
+    fe_erase(g->ops.at[group->members.at[i]].op);
+}
+
+//===-- Blocks --------------------------------------------------------------//
+
+static void group_block(fe_grouping *g, MlirBlock block) {
+  fe_ir *ir = g->ir;
+  // regions first: they are blocks of their own
+  for (MlirOperation op = mlirBlockGetFirstOperation(block);
+       !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
+    if (fe_op_in(op, "scf"))
+      for (unsigned r = 0; r < (unsigned)mlirOperationGetNumRegions(op); r++) {
+        MlirBlock inner = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
+        if (!mlirBlockIsNull(inner))
+          group_block(g, inner);
+      }
+  g->block = block;
+  g->ops.n = 0;
+  g->groups.n = 0;
+  g->index = (fe_map){0};
+  for (MlirOperation op = mlirBlockGetFirstOperation(block);
+       !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
+    fe_member m = {.op = op, .group = -1};
+    m.is_root = fe_op_in(op, "krnl") &&
+                !is_one_of(op, host_ops, FE_COUNT(host_ops));
+    m.is_generic = fe_op_is(op, "linalg.generic");
+    m.is_parallel = m.is_generic && fe_generic_is_parallel(ir, op);
+    fe_push(ir->arena, &g->ops, m);
+    fe_map_set_ptr(ir->arena, &g->index, op.ptr,
+                   (void *)(intptr_t)g->ops.n);
+  }
+  for (size_t i = 0; i < g->ops.n; i++)
+    if (g->ops.at[i].is_root || g->ops.at[i].is_generic)
+      decide(g, (int)i);
+  for (size_t i = 0; i < g->groups.n; i++)
+    if (g->groups.at[i].members.n)
+      outline(g, (int)i);
+  // what only the members needed
+  for (size_t i = g->ops.n; i-- > 0;) {
+    MlirOperation op = g->ops.at[i].op;
+    if (g->ops.at[i].group < 0 &&
+        (fe_op_is(op, "linalg.fill") || fe_op_is(op, "tensor.empty") ||
+         fe_op_is(op, "arith.constant") || fe_op_is(op, "krnl.weight") ||
+         fe_op_is(op, "krnl.reshape")) &&
+        !fe_n_uses(fe_result(op, 0)))
+      fe_erase(op);
+  }
+}
+
+typedef struct fe_renames {
+  fe_ir *ir;
+  fe_map names; // symbol -> symbol of the equal kernel kept
+} fe_renames;
+
+static void rename_callee(MlirOperation op, void *user) {
+  fe_renames *r = user;
+  if (!fe_op_is(op, "kernel.call"))
+    return;
+  MlirStringRef s = mlirFlatSymbolRefAttrGetValue(fe_attr(op, "callee"));
+  const char *to =
+      fe_map_get(&r->names, fe_strndup(r->ir->arena, s.data, s.length));
+  if (to)
+    fe_set_attr(r->ir, op,
+                fe_named(r->ir, "callee",
+                         mlirFlatSymbolRefAttrGet(r->ir->ctx, fe_str(to))));
+}
+
+/// Kernels that lowering wrote out are shared too.
+static void share_imperative(fe_grouping *g, MlirBlock main_block) {
+  fe_renames r = {.ir = g->ir};
+  MlirBlock top = mlirModuleGetBody(g->module);
+  MlirOperation next;
+  for (MlirOperation op = mlirBlockGetFirstOperation(top);
+       !mlirOperationIsNull(op); op = next) {
+    next = mlirOperationGetNextInBlock(op);
+    if (!fe_has_attr(op, "krnl.kernel"))
+      continue;
+    MlirStringRef s = mlirStringAttrGetValue(fe_attr(op, "sym_name"));
+    const char *name = fe_strndup(g->ir->arena, s.data, s.length);
+    const char *known = seen_before(g, op);
+    if (known) {
+      fe_map_set(g->ir->arena, &r.names, name, (void *)known);
+      mlirOperationDestroy(op);
+    }
+  }
+  if (r.names.n)
+    fe_walk(main_block, rename_callee, &r);
+}
+
+fe_status fe_pass_group(fe_ir *ir, MlirModule *module,
+                        const fe_pass_options *options) {
+  (void)options;
+  fe_grouping g = {.ir = ir, .module = *module};
+  MlirOperation main_op = fe_func_find(*module, "main");
+  if (mlirOperationIsNull(main_op))
+    return fe_error(ir->diags, (fe_where){0}, NULL,
+                    "the module has no function @main");
+  fe_point saved = fe_point_save(ir);
+  MlirBlock block = fe_func_block(main_op);
+  share_imperative(&g, block);
+  group_block(&g, block);
+  fe_point_restore(ir, saved);
+  return FE_OK;
+}
