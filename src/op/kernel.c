@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A kernel is a private function over memrefs in the form that the `lower`
-// phase leaves (docs/architecture.md), plus the krnl.call in main.
+// phase leaves (docs/architecture.md), plus the kernel.call in main.
 //
 //===----------------------------------------------------------------------===//
 #include "op/lowering.h"
@@ -70,15 +70,23 @@ MlirAffineExpr fe_kernel_dim(const fe_kernel *k, unsigned a, unsigned d) {
     if (i == a) {
       int64_t fixed = fe_static_dim(m, d);
       return fixed != FE_DYN ? fe_dim_const(ir, fixed)
-                             : mlirAffineDimExprGet(ir->ctx, position + d);
+                             : mlirAffineSymbolExprGet(ir->ctx, position + d);
     }
     position += fe_rank(m);
   }
   return fe_dim_const(ir, 1);
 }
 
+/// Dims of all memref arguments.
+static unsigned count_dims(const fe_kernel *k) {
+  unsigned n = 0;
+  for (unsigned i = 0; i < k->n_in + k->n_out; i++)
+    n += fe_rank(i < k->n_in ? k->in[i] : k->out[i - k->n_in]);
+  return n;
+}
+
 MlirAffineExpr fe_kernel_scalar(const fe_kernel *k, unsigned i) {
-  return mlirAffineSymbolExprGet(k->l->ir->ctx, i);
+  return mlirAffineSymbolExprGet(k->l->ir->ctx, count_dims(k) + i);
 }
 
 void fe_kernel_end(fe_kernel *k, MlirAffineExpr items, MlirAffineExpr cost) {
@@ -86,14 +94,11 @@ void fe_kernel_end(fe_kernel *k, MlirAffineExpr items, MlirAffineExpr cost) {
   fe_ir *ir = l->ir;
   fe_func_end(ir, k->func, 0, NULL);
   fe_point_restore(ir, k->outer);
-  unsigned n_dims = 0;
-  for (unsigned i = 0; i < k->n_in + k->n_out; i++)
-    n_dims += fe_rank(i < k->n_in ? k->in[i] : k->out[i - k->n_in]);
   MlirAffineExpr one = fe_dim_const(ir, 1);
   MlirAffineExpr results[2] = {mlirAffineExprIsNull(items) ? one : items,
                                mlirAffineExprIsNull(cost) ? one : cost};
   MlirAffineMap map =
-      mlirAffineMapGet(ir->ctx, n_dims, k->n_scalar, 2, results);
+      mlirAffineMapGet(ir->ctx, 0, count_dims(k) + k->n_scalar, 2, results);
   fe_set_attr(ir, k->func,
               fe_named(ir, "krnl.extent", mlirAffineMapAttrGet(map)));
 
@@ -110,7 +115,7 @@ void fe_kernel_end(fe_kernel *k, MlirAffineExpr items, MlirAffineExpr cost) {
   MlirAttribute callee = mlirFlatSymbolRefAttrGet(
       ir->ctx, mlirStringAttrGetValue(fe_attr(k->func, "sym_name")));
   MlirOperation call =
-      FE_OP(ir, "krnl.call", .n_operands = n, .operands = operands,
+      FE_OP(ir, "kernel.call", .n_operands = n, .operands = operands,
             .n_results = k->n_out, .results = types,
             FE_ATTRS(fe_named(ir, "callee", callee),
                      fe_at_i64(ir, "ins", k->n_in),

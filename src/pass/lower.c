@@ -237,6 +237,49 @@ static void lower_constant(fe_lower_pass *p, MlirOperation op) {
 
 static void lower_block(fe_lower_pass *p, MlirBlock block);
 
+/// A krnl root of the optimize phase gets its destination.
+static void lower_root(fe_lower_pass *p, MlirOperation op, unsigned n,
+                       MlirValue *operands) {
+  fe_ir *ir = p->ir;
+  MlirValue r = fe_result(op, 0);
+  fe_dtype type = fe_dtype_of_elem(fe_elem_of(r));
+  fe_lower l = {.ir = ir,
+                .module = p->state.module,
+                .op = op,
+                .where = where_of(ir, op, NULL),
+                .target = p->target,
+                .n_in = n,
+                .in = operands,
+                .n_out = 1,
+                .out_type = &type,
+                .state = &p->state};
+  MlirValue sizes[FE_MAX_RANK] = {{0}};
+  fe_out_sizes(&l, 0, sizes);
+  for (unsigned i = 0; i < fe_rank(r); i++)
+    if (fe_is_null(sizes[i])) {
+      fe_report(ir->diags, FE_SEV_INTERNAL, l.where, NULL,
+                "dim %u of a krnl root does not follow from its operands", i);
+      return;
+    }
+  MlirValue *with_dest = FE_NEW_N(ir->arena, MlirValue, n + 1);
+  memcpy(with_dest, operands, n * sizeof *operands);
+  with_dest[n] = fe_out_empty(&l, 0, sizes);
+  unsigned n_attrs = (unsigned)mlirOperationGetNumAttributes(op);
+  MlirNamedAttribute *attrs =
+      FE_NEW_N(ir->arena, MlirNamedAttribute, n_attrs + 1);
+  for (unsigned i = 0; i < n_attrs; i++)
+    attrs[i] = mlirOperationGetAttribute(op, i);
+  MlirType made_type = mlirValueGetType(with_dest[n]);
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  MlirOperation made =
+      FE_OP(ir, fe_strndup(ir->arena, name.data, name.length),
+            .n_operands = n + 1, .operands = with_dest, .n_results = 1,
+            .results = &made_type, .n_attrs = n_attrs, .attrs = attrs);
+  fe_note_sizes(&p->state, fe_first(made), fe_rank(r), sizes);
+  map_value(p, r,
+            as_type(ir, fe_first(made), plain_type(ir, mlirValueGetType(r))));
+}
+
 /// Any other op, made again over lowered operands and types.
 static void lower_other(fe_lower_pass *p, MlirOperation op) {
   fe_ir *ir = p->ir;
@@ -267,6 +310,10 @@ static void lower_other(fe_lower_pass *p, MlirOperation op) {
     map_value(p, fe_result(op, 0),
               fe_first(FE_OP(ir, "tensor.from_elements", .n_operands = n,
                              .operands = operands, FE_TYPES(type))));
+    return;
+  }
+  if (fe_op_in(op, "krnl") && n_res == 1) {
+    lower_root(p, op, n, operands);
     return;
   }
   // yields and returns: exactly the type that the parent declares
@@ -361,6 +408,27 @@ static unsigned count_symbols(MlirModule m) {
              : (unsigned)mlirArrayAttrGetNumElements(a);
 }
 
+/// Arguments or results keep their attributes, and get the type they had.
+static void describe(fe_ir *ir, MlirOperation to, MlirOperation from,
+                     const char *name, unsigned n, MlirType type,
+                     MlirType (*nth)(MlirType, intptr_t)) {
+  MlirAttribute old = fe_attr(from, name);
+  MlirAttribute *dicts = FE_NEW_N(ir->arena, MlirAttribute, n + 1);
+  for (unsigned i = 0; i < n; i++) {
+    MlirAttribute was =
+        mlirAttributeIsNull(old) ? old : mlirArrayAttrGetElement(old, i);
+    intptr_t k =
+        mlirAttributeIsNull(was) ? 0 : mlirDictionaryAttrGetNumElements(was);
+    MlirNamedAttribute *members =
+        FE_NEW_N(ir->arena, MlirNamedAttribute, (size_t)k + 1);
+    for (intptr_t e = 0; e < k; e++)
+      members[e] = mlirDictionaryAttrGetElement(was, e);
+    members[k] = fe_at_type(ir, "onnx.type", nth(type, i));
+    dicts[i] = mlirDictionaryAttrGet(ir->ctx, k + 1, members);
+  }
+  fe_set_attr(ir, to, fe_named(ir, name, mlirArrayAttrGet(ir->ctx, n, dicts)));
+}
+
 fe_status fe_pass_lower(fe_ir *ir, MlirModule *module,
                         const fe_pass_options *o) {
   MlirOperation old_op = mlirModuleGetOperation(*module);
@@ -411,15 +479,13 @@ fe_status fe_pass_lower(fe_ir *ir, MlirModule *module,
         mlirFunctionTypeGet(ir->ctx, n_args, args, n_results, results);
     fe_set_attr(ir, main_op, fe_at_type(ir, "function_type", type));
   }
-  static const char *const keep[] = {"arg_attrs", "res_attrs"};
-  for (unsigned i = 0; i < FE_COUNT(keep); i++) {
-    MlirAttribute a = fe_attr(old_main, keep[i]);
-    if (!mlirAttributeIsNull(a))
-      fe_set_attr(ir, main_op, fe_named(ir, keep[i], a));
-  }
-  // The planner needs the symbolic form of the interface.
-  fe_set_attr(ir, made_op,
-              fe_named(ir, "onnx.interface", fe_attr(old_main, "function_type")));
+  MlirType old_type =
+      mlirTypeAttrGetValue(fe_attr(old_main, "function_type"));
+  describe(ir, main_op, old_main, "arg_attrs", n_args, old_type,
+           mlirFunctionTypeGetInput);
+  describe(ir, main_op, old_main, "res_attrs",
+           (unsigned)mlirFunctionTypeGetNumResults(old_type), old_type,
+           mlirFunctionTypeGetResult);
   fe_point_restore(ir, saved);
   if (ir->diags->errors) {
     mlirModuleDestroy(made);

@@ -1,27 +1,13 @@
-<<<<<<< HEAD
-//===- pass.h - the phases of a compilation ----------------------*- C -*-===//
-=======
 //===- pass.h - passes and the phases they make up ---------------*- C -*-===//
->>>>>>> 47cef55 (Lowering: helpers for rows, the lower pass, the table of phases)
 //
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-<<<<<<< HEAD
-// What each leaves in the module: docs/architecture.md.
-//
-=======
->>>>>>> 47cef55 (Lowering: helpers for rows, the lower pass, the table of phases)
 //===----------------------------------------------------------------------===//
 #ifndef FE_PASS_H
 #define FE_PASS_H
 
 #include "ir/ir.h"
-<<<<<<< HEAD
-
-/// Tensors of main become addresses: arena offsets, weights, caller's memory.
-FE_NODISCARD fe_status fe_plan(fe_ir *ir, MlirModule module);
-=======
 #include "target/target.h"
 
 /// What passes may ask about the compilation.
@@ -44,7 +30,8 @@ fe_status fe_pass_layout(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_lower(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_group(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_schedule(fe_ir *, MlirModule *, const fe_pass_options *);
-fe_status fe_pass_plan(fe_ir *, MlirModule *, const fe_pass_options *);
+/// Tensors of main become addresses: arena offsets, weights, caller's memory.
+FE_NODISCARD fe_status fe_plan(fe_ir *ir, MlirModule module);
 
 /// The phases in order; a phase is one or more passes. `import` and `emit`
 /// frame them and are not passes.
@@ -58,6 +45,5 @@ const fe_pass *fe_pass_find(const char *name);
 FE_NODISCARD fe_status fe_run_phases(fe_ir *ir, MlirModule *module,
                                      const fe_pass_options *o,
                                      const char *from, const char *until);
->>>>>>> 47cef55 (Lowering: helpers for rows, the lower pass, the table of phases)
 
 #endif

@@ -8,6 +8,12 @@
 
 #include <string.h>
 
+static fe_status run_plan(fe_ir *ir, MlirModule *module,
+                          const fe_pass_options *o) {
+  (void)o;
+  return fe_plan(ir, *module);
+}
+
 static const fe_pass optimize[] = {
     {"canonicalize", fe_pass_canonicalize,
      "fold, merge and drop onnx ops, rewrite patterns"},
@@ -21,7 +27,7 @@ static const fe_pass group[] = {
 static const fe_pass schedule[] = {
     {"schedule", fe_pass_schedule, "kernels to loops over memory"}, {0}};
 static const fe_pass plan[] = {
-    {"plan", fe_pass_plan, "tensors of main to places in the arena"}, {0}};
+    {"plan", run_plan, "tensors of main to places in the arena"}, {0}};
 
 const fe_phase fe_phases[] = {
     {"optimize", optimize}, {"lower", lower}, {"group", group},
