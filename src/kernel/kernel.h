@@ -24,6 +24,8 @@ typedef struct fe_generator {
 extern const fe_generator fe_generators[]; // ends with a NULL root
 const fe_generator *fe_generator_find(const char *root); // NULL: none
 
+fe_status fe_generate_generic(fe_ir *ir, const fe_target *target,
+                              MlirModule module, MlirOperation func);
 fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
                                MlirModule module, MlirOperation func);
 fe_status fe_generate_row(fe_ir *ir, const fe_target *target, MlirModule module,

@@ -118,7 +118,8 @@ static MlirAffineMap output_map(fe_ir *ir, unsigned n, uint32_t reduced) {
   return mlirAffineMapGet(ir->ctx, n, 0, k, e);
 }
 
-static MlirValue make_generic(fe_generic *g, MlirValue dest, MlirValue yielded) {
+static MlirValue make_generic(fe_generic *g, MlirValue dest,
+                              MlirValue yielded) {
   fe_ir *ir = g->l->ir;
   FE_OP(ir, "linalg.yield", FE_VALUES(yielded));
   fe_point_restore(ir, g->outer);
@@ -136,23 +137,22 @@ static MlirValue make_generic(fe_generic *g, MlirValue dest, MlirValue yielded) 
     operands[i] = g->in[i];
   }
   uint32_t reduced = g->reduces ? g->reduced : 0;
-  maps[g->n_args] =
-      mlirAffineMapAttrGet(output_map(ir, g->n_iters, reduced));
+  maps[g->n_args] = mlirAffineMapAttrGet(output_map(ir, g->n_iters, reduced));
   operands[g->n_args] = dest;
   int32_t segments[2] = {(int32_t)g->n_args, 1};
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, g->body);
   MlirType type = mlirValueGetType(dest);
-  return fe_first(FE_OP(
-      ir, "linalg.generic", .n_operands = g->n_args + 1, .operands = operands,
-      .n_results = 1, .results = &type,
-      FE_ATTRS(fe_named(ir, "indexing_maps",
-                        mlirArrayAttrGet(ir->ctx, g->n_args + 1, maps)),
-               fe_named(ir, "iterator_types",
-                        iterator_types(ir, g->n_iters, reduced)),
-               fe_named(ir, "operandSegmentSizes",
-                        mlirDenseI32ArrayGet(ir->ctx, 2, segments))),
-      .n_regions = 1, .regions = &region));
+  return fe_first(
+      FE_OP(ir, "linalg.generic", .n_operands = g->n_args + 1,
+            .operands = operands, .n_results = 1, .results = &type,
+            FE_ATTRS(fe_named(ir, "indexing_maps",
+                              mlirArrayAttrGet(ir->ctx, g->n_args + 1, maps)),
+                     fe_named(ir, "iterator_types",
+                              iterator_types(ir, g->n_iters, reduced)),
+                     fe_named(ir, "operandSegmentSizes",
+                              mlirDenseI32ArrayGet(ir->ctx, 2, segments))),
+            .n_regions = 1, .regions = &region));
 }
 
 /// Accumulators are kept in compute type, save bool, which memory has as i8.
@@ -191,10 +191,10 @@ MlirValue fe_acc(fe_generic *g) {
 static void allow_reassociation(fe_ir *ir, MlirValue v) {
   MlirOperation def = fe_def(v);
   if (fe_op_is(def, "arith.addf") || fe_op_is(def, "arith.mulf"))
-    fe_set_attr(ir, def,
-                fe_named(ir, "fastmath",
-                         fe_attr_parse(
-                             ir, "#arith.fastmath<reassoc,contract>")));
+    fe_set_attr(
+        ir, def,
+        fe_named(ir, "fastmath",
+                 fe_attr_parse(ir, "#arith.fastmath<reassoc,contract>")));
 }
 
 static MlirValue convert_tensor(fe_lower *l, MlirValue v, unsigned rank,
@@ -213,8 +213,8 @@ MlirValue fe_generic_end(fe_generic *g, fe_dtype t, MlirValue value) {
     MlirValue stored = fe_to_storage(ir, t, value);
     fe_point body = fe_point_save(ir);
     fe_point_restore(ir, g->outer);
-    MlirValue dest = fe_empty_tensor(l->state, fe_storage_type(ir, t),
-                                     g->n_iters, g->dims);
+    MlirValue dest =
+        fe_empty_tensor(l->state, fe_storage_type(ir, t), g->n_iters, g->dims);
     g->outer = fe_point_save(ir);
     fe_point_restore(ir, body);
     mlirBlockAddArgument(g->body, fe_storage_type(ir, t), loc_of(ir));
@@ -252,12 +252,12 @@ MlirValue fe_generic_end(fe_generic *g, fe_dtype t, MlirValue value) {
   FE_OP(ir, "linalg.yield", FE_VALUES(fe_block_arg(fill, 0)));
   fe_point_restore(ir, at);
   int32_t segments[2] = {1, 1};
-  MlirValue dest = fe_first(FE_OP(
-      ir, "linalg.fill", FE_VALUES(g->init, empty), .n_results = 1,
-      .results = &type,
-      FE_ATTRS(fe_named(ir, "operandSegmentSizes",
-                        mlirDenseI32ArrayGet(ir->ctx, 2, segments))),
-      .n_regions = 1, .regions = &region));
+  MlirValue dest = fe_first(
+      FE_OP(ir, "linalg.fill", FE_VALUES(g->init, empty), .n_results = 1,
+            .results = &type,
+            FE_ATTRS(fe_named(ir, "operandSegmentSizes",
+                              mlirDenseI32ArrayGet(ir->ctx, 2, segments))),
+            .n_regions = 1, .regions = &region));
   g->outer = fe_point_save(ir);
   fe_point_restore(ir, body);
   MlirValue r = make_generic(g, dest, value);

@@ -114,12 +114,11 @@ void fe_kernel_end(fe_kernel *k, MlirAffineExpr items, MlirAffineExpr cost) {
       types[i] = mlirValueGetType(k->call_out[i]);
   MlirAttribute callee = mlirFlatSymbolRefAttrGet(
       ir->ctx, mlirStringAttrGetValue(fe_attr(k->func, "sym_name")));
-  MlirOperation call =
-      FE_OP(ir, "kernel.call", .n_operands = n, .operands = operands,
-            .n_results = k->n_out, .results = types,
-            FE_ATTRS(fe_named(ir, "callee", callee),
-                     fe_at_i64(ir, "ins", k->n_in),
-                     fe_at_i64(ir, "outs", k->n_out)));
+  MlirOperation call = FE_OP(
+      ir, "kernel.call", .n_operands = n, .operands = operands,
+      .n_results = k->n_out, .results = types,
+      FE_ATTRS(fe_named(ir, "callee", callee), fe_at_i64(ir, "ins", k->n_in),
+               fe_at_i64(ir, "outs", k->n_out)));
   k->result = FE_NEW_N(ir->arena, MlirValue, k->n_out + 1);
   fe_lowering *s = l->state;
   for (unsigned i = 0; i < k->n_out; i++) {

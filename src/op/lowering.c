@@ -50,9 +50,9 @@ MlirValue fe_empty_tensor(fe_lowering *s, MlirType elem, unsigned rank,
   for (unsigned i = 0; i < rank; i++)
     if (!fe_index_const(sizes[i], &c) || c < 0)
       dynamic[n++] = sizes[i];
-  MlirValue v = fe_first(FE_OP(s->ir, "tensor.empty", .n_operands = n,
-                               .operands = dynamic, .n_results = 1,
-                               .results = &type));
+  MlirValue v =
+      fe_first(FE_OP(s->ir, "tensor.empty", .n_operands = n,
+                     .operands = dynamic, .n_results = 1, .results = &type));
   fe_note_sizes(s, v, rank, sizes);
   return v;
 }
@@ -223,9 +223,9 @@ MlirValue fe_read_scalar(fe_lower *l, unsigned operand) {
 void fe_check(fe_lower *l, MlirValue cond, const char *message) {
   fe_ir *ir = l->ir;
   const char *node = l->where.node ? l->where.node : "";
-  const char *text = fe_printf(ir->arena, "%s '%s': %s",
-                               l->where.op ? l->where.op : "node", node,
-                               message);
+  const char *text =
+      fe_printf(ir->arena, "%s '%s': %s", l->where.op ? l->where.op : "node",
+                node, message);
   FE_OP(ir, "krnl.check", FE_VALUES(cond),
         FE_ATTRS(fe_at_str(ir, "message", text)));
 }

@@ -87,8 +87,9 @@ static MlirValue outer_value(fe_merging *g, MlirValue v) {
   MlirOperation def = fe_def(v);
   if (fe_is_null(in) && fe_op_is(def, "arith.constant")) {
     MlirType t = mlirValueGetType(v);
-    in = fe_first(FE_OP(ir, "arith.constant", FE_TYPES(t),
-                        FE_ATTRS(fe_named(ir, "value", fe_attr(def, "value")))));
+    in =
+        fe_first(FE_OP(ir, "arith.constant", FE_TYPES(t),
+                       FE_ATTRS(fe_named(ir, "value", fe_attr(def, "value")))));
     fe_map_set_ptr(ir->arena, g->m->inside, v.ptr, (void *)in.ptr);
   }
   return in;
@@ -177,11 +178,11 @@ static MlirValue destination(fe_merging *g, MlirOperation op, MlirValue dest) {
   MlirValue init = outer_value(g, fe_operand(fill, 0));
   MlirRegion region = fe_generic_clone_body(ir, fill);
   MlirType type = mlirValueGetType(dest);
-  return fe_first(FE_OP(
-      ir, "linalg.fill", FE_VALUES(init, dest), FE_TYPES(type),
-      FE_ATTRS(fe_named(ir, "operandSegmentSizes",
-                        fe_attr(fill, "operandSegmentSizes"))),
-      .n_regions = 1, .regions = &region));
+  return fe_first(
+      FE_OP(ir, "linalg.fill", FE_VALUES(init, dest), FE_TYPES(type),
+            FE_ATTRS(fe_named(ir, "operandSegmentSizes",
+                              fe_attr(fill, "operandSegmentSizes"))),
+            .n_regions = 1, .regions = &region));
 }
 
 MlirOperation fe_generic_merge_ops(fe_ir *ir, const fe_generic_merge *m) {
@@ -238,8 +239,8 @@ MlirOperation fe_generic_merge_ops(fe_ir *ir, const fe_generic_merge *m) {
   MlirRegion region = mlirRegionCreate();
   mlirRegionAppendOwnedBlock(region, g.body);
   return FE_OP(
-      ir, "linalg.generic", .n_operands = (unsigned)g.in.n,
-      .operands = g.in.at, .n_results = m->n_outs, .results = types,
+      ir, "linalg.generic", .n_operands = (unsigned)g.in.n, .operands = g.in.at,
+      .n_results = m->n_outs, .results = types,
       FE_ATTRS(fe_named(ir, "indexing_maps",
                         mlirArrayAttrGet(ir->ctx, (intptr_t)g.map.n, g.map.at)),
                fe_named(ir, "iterator_types", fe_attr(last, "iterator_types")),

@@ -199,8 +199,8 @@ static void decide(fe_grouping *g, int at) {
       if (gi > chosen && fits_epilogue(g, m, i, gi) && may_move(g, gi, gi, at))
         chosen = gi;
     }
-    for (unsigned i = 0; i < n_in && (chosen < 0 || g->groups.at[chosen].root < 0);
-         i++) {
+    for (unsigned i = 0;
+         i < n_in && (chosen < 0 || g->groups.at[chosen].root < 0); i++) {
       int p = position(g, fe_def(fe_operand(m->op, i)));
       int gi = p < 0 ? -1 : g->ops.at[p].group;
       if (gi < 0 || gi == chosen || !fits_merge(g, m, i, gi))
@@ -343,8 +343,9 @@ static MlirValue from_index_bits(fe_ir *ir, MlirValue v, MlirType t) {
 
 static MlirValue clone_constant(fe_ir *ir, MlirOperation def) {
   MlirType t = mlirValueGetType(fe_result(def, 0));
-  return fe_first(FE_OP(ir, "arith.constant", FE_TYPES(t),
-                        FE_ATTRS(fe_named(ir, "value", fe_attr(def, "value")))));
+  return fe_first(
+      FE_OP(ir, "arith.constant", FE_TYPES(t),
+            FE_ATTRS(fe_named(ir, "value", fe_attr(def, "value")))));
 }
 
 /// The kernel's value for an operand of a member.
@@ -381,11 +382,11 @@ static void copy_member(fe_outline *o, MlirOperation op, MlirValue dest) {
   unsigned n_regions = (unsigned)mlirOperationGetNumRegions(op);
   if (n_regions)
     region = fe_generic_clone_body(ir, op);
-  MlirOperation made = FE_OP(
-      ir, fe_strndup(ir->arena, name.data, name.length), .n_operands = n,
-      .operands = operands, .n_results = 1, .results = &type,
-      .n_attrs = n_attrs, .attrs = attrs, .n_regions = n_regions,
-      .regions = &region);
+  MlirOperation made =
+      FE_OP(ir, fe_strndup(ir->arena, name.data, name.length), .n_operands = n,
+            .operands = operands, .n_results = 1, .results = &type,
+            .n_attrs = n_attrs, .attrs = attrs, .n_regions = n_regions,
+            .regions = &region);
   set_inside(o, fe_result(op, 0), fe_first(made));
 }
 
@@ -465,8 +466,7 @@ static void outline(fe_grouping *g, int gi) {
                               .outs = o.outs.at,
                               .dest = FE_NEW_N(ir->arena, MlirValue, n_out + 1),
                               .inside = &o.inside};
-    MlirOperation *members =
-        FE_NEW_N(ir->arena, MlirOperation, merge.n + 1);
+    MlirOperation *members = FE_NEW_N(ir->arena, MlirOperation, merge.n + 1);
     for (unsigned i = 0; i < merge.n; i++)
       members[i] = g->ops.at[group->members.at[i]].op;
     merge.ops = members;
@@ -500,12 +500,12 @@ static void outline(fe_grouping *g, int gi) {
     mlirOperationDestroy(func);
     symbol = known;
   }
-  MlirOperation call =
-      FE_OP(ir, "kernel.call", .n_operands = n, .operands = operands,
-            .n_results = n_out, .results = result_types,
-            FE_ATTRS(fe_named(ir, "callee",
-                              mlirFlatSymbolRefAttrGet(ir->ctx, fe_str(symbol))),
-                     fe_at_i64(ir, "ins", n_in), fe_at_i64(ir, "outs", n_out)));
+  MlirOperation call = FE_OP(
+      ir, "kernel.call", .n_operands = n, .operands = operands,
+      .n_results = n_out, .results = result_types,
+      FE_ATTRS(fe_named(ir, "callee",
+                        mlirFlatSymbolRefAttrGet(ir->ctx, fe_str(symbol))),
+               fe_at_i64(ir, "ins", n_in), fe_at_i64(ir, "outs", n_out)));
   for (unsigned i = 0; i < n_out; i++)
     fe_replace(o.outs.at[i], fe_result(call, i));
   for (size_t i = group->members.n; i-- > 0;)
@@ -521,7 +521,8 @@ static void group_block(fe_grouping *g, MlirBlock block) {
        !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
     if (fe_op_in(op, "scf"))
       for (unsigned r = 0; r < (unsigned)mlirOperationGetNumRegions(op); r++) {
-        MlirBlock inner = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
+        MlirBlock inner =
+            mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
         if (!mlirBlockIsNull(inner))
           group_block(g, inner);
       }
@@ -532,13 +533,12 @@ static void group_block(fe_grouping *g, MlirBlock block) {
   for (MlirOperation op = mlirBlockGetFirstOperation(block);
        !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
     fe_member m = {.op = op, .group = -1};
-    m.is_root = fe_op_in(op, "krnl") &&
-                !is_one_of(op, host_ops, FE_COUNT(host_ops));
+    m.is_root =
+        fe_op_in(op, "krnl") && !is_one_of(op, host_ops, FE_COUNT(host_ops));
     m.is_generic = fe_op_is(op, "linalg.generic");
     m.is_parallel = m.is_generic && fe_generic_is_parallel(ir, op);
     fe_push(ir->arena, &g->ops, m);
-    fe_map_set_ptr(ir->arena, &g->index, op.ptr,
-                   (void *)(intptr_t)g->ops.n);
+    fe_map_set_ptr(ir->arena, &g->index, op.ptr, (void *)(intptr_t)g->ops.n);
   }
   for (size_t i = 0; i < g->ops.n; i++)
     if (g->ops.at[i].is_root || g->ops.at[i].is_generic)

@@ -37,9 +37,8 @@ static MlirType plain_type(fe_ir *ir, MlirType t) {
   int64_t dims[FE_MAX_RANK];
   unsigned rank = (unsigned)mlirShapedTypeGetRank(t);
   for (unsigned i = 0; i < rank; i++)
-    dims[i] = mlirShapedTypeIsDynamicDim(t, i)
-                  ? FE_DYN
-                  : mlirShapedTypeGetDimSize(t, i);
+    dims[i] = mlirShapedTypeIsDynamicDim(t, i) ? FE_DYN
+                                               : mlirShapedTypeGetDimSize(t, i);
   fe_dtype d = fe_dtype_of_elem(mlirShapedTypeGetElementType(t));
   return fe_tensor_plain(ir, fe_storage_type(ir, d), rank, dims);
 }
@@ -120,8 +119,7 @@ static void lower_pointwise(fe_lower *l) {
       unsigned i = rank - d.rank + j;
       if (is_one(d.d[j]) && !is_one(out.d[i]))
         e[j] = mlirAffineConstantExprGet(ir->ctx, 0);
-      else if (fe_dim_same(d.d[j], out.d[i]) ||
-               fe_dim_static(d.d[j]) != FE_DYN)
+      else if (fe_dim_same(d.d[j], out.d[i]) || fe_dim_static(d.d[j]) != FE_DYN)
         e[j] = mlirAffineDimExprGet(ir->ctx, i);
       else
         known = false; // 1 or equal: only run time knows
@@ -129,8 +127,8 @@ static void lower_pointwise(fe_lower *l) {
     if (known)
       maps[k] = mlirAffineMapGet(ir->ctx, rank, 0, d.rank, e);
   }
-  fe_generic *g = fe_generic_begin(l, rank, sizes, l->n_in, l->in, l->in_type,
-                                   maps);
+  fe_generic *g =
+      fe_generic_begin(l, rank, sizes, l->n_in, l->in, l->in_type, maps);
   MlirValue *x = FE_NEW_N(ir->arena, MlirValue, l->n_in + 1);
   for (unsigned k = 0; k < l->n_in; k++) {
     if (fe_is_null(l->in[k]))
@@ -147,14 +145,13 @@ static void lower_pointwise(fe_lower *l) {
     MlirValue idx[FE_MAX_RANK], zero = fe_index(ir, 0);
     for (unsigned j = 0; j < r; j++) {
       MlirValue one = fe_index(ir, 1);
-      idx[j] = fe_select(
-          ir, fe_cmp(ir, FE_EQ, fe_size(l, l->in[k], j), one), zero,
-          fe_iter(g, rank - r + j));
+      idx[j] = fe_select(ir, fe_cmp(ir, FE_EQ, fe_size(l, l->in[k], j), one),
+                         zero, fe_iter(g, rank - r + j));
     }
     x[k] = fe_at(g, l->in[k], l->in_type[k], r, idx);
   }
-  MlirValue y = l->row->scalar(ir, l->op, l->in_type[0], l->out_type[0],
-                               l->n_in, x);
+  MlirValue y =
+      l->row->scalar(ir, l->op, l->in_type[0], l->out_type[0], l->n_in, x);
   l->out[0] = fe_generic_end(g, l->out_type[0], y);
 }
 
@@ -321,8 +318,8 @@ static void lower_other(fe_lower_pass *p, MlirOperation op) {
   for (unsigned i = 0; i < n_res; i++)
     types[i] = plain_type(ir, mlirValueGetType(fe_result(op, i)));
   for (unsigned i = 0; i < n; i++)
-    operands[i] = as_type(
-        ir, operands[i], plain_type(ir, mlirValueGetType(fe_operand(op, i))));
+    operands[i] = as_type(ir, operands[i],
+                          plain_type(ir, mlirValueGetType(fe_operand(op, i))));
   unsigned n_attrs = (unsigned)mlirOperationGetNumAttributes(op);
   MlirNamedAttribute *attrs =
       FE_NEW_N(ir->arena, MlirNamedAttribute, n_attrs + 1);
@@ -340,8 +337,8 @@ static void lower_other(fe_lower_pass *p, MlirOperation op) {
     for (intptr_t k = 0; k < mlirBlockGetNumArguments(from); k++) {
       MlirValue a = mlirBlockGetArgument(from, k);
       map_value(p, a,
-                mlirBlockAddArgument(
-                    to, plain_type(ir, mlirValueGetType(a)), ir->loc));
+                mlirBlockAddArgument(to, plain_type(ir, mlirValueGetType(a)),
+                                     ir->loc));
     }
     mlirRegionAppendOwnedBlock(regions[i], to);
   }
@@ -359,7 +356,8 @@ static void lower_other(fe_lower_pass *p, MlirOperation op) {
     if (mlirBlockIsNull(from))
       continue;
     fe_point saved = fe_point_save(ir);
-    fe_point_at_end(ir, mlirRegionGetFirstBlock(mlirOperationGetRegion(made, i)));
+    fe_point_at_end(ir,
+                    mlirRegionGetFirstBlock(mlirOperationGetRegion(made, i)));
     lower_block(p, from);
     fe_point_restore(ir, saved);
   }
@@ -452,8 +450,7 @@ fe_status fe_pass_lower(fe_ir *ir, MlirModule *module,
   unsigned n_args = (unsigned)mlirBlockGetNumArguments(old_block);
   MlirType *args = FE_NEW_N(ir->arena, MlirType, n_args + 1);
   for (unsigned i = 0; i < n_args; i++)
-    args[i] =
-        plain_type(ir, mlirValueGetType(fe_block_arg(old_block, i)));
+    args[i] = plain_type(ir, mlirValueGetType(fe_block_arg(old_block, i)));
   fe_point saved = fe_point_save(ir);
   MlirOperation main_op = fe_func_begin(ir, made, "main", false, n_args, args);
   s->entry = fe_func_block(main_op);
@@ -479,8 +476,7 @@ fe_status fe_pass_lower(fe_ir *ir, MlirModule *module,
         mlirFunctionTypeGet(ir->ctx, n_args, args, n_results, results);
     fe_set_attr(ir, main_op, fe_at_type(ir, "function_type", type));
   }
-  MlirType old_type =
-      mlirTypeAttrGetValue(fe_attr(old_main, "function_type"));
+  MlirType old_type = mlirTypeAttrGetValue(fe_attr(old_main, "function_type"));
   describe(ir, main_op, old_main, "arg_attrs", n_args, old_type,
            mlirFunctionTypeGetInput);
   describe(ir, main_op, old_main, "res_attrs",

@@ -22,16 +22,15 @@ static const fe_pass optimize[] = {
 static const fe_pass lower[] = {
     {"lower", fe_pass_lower, "onnx to linalg, krnl and kernels"}, {0}};
 static const fe_pass group[] = {
-    {"group", fe_pass_group, "outline computation into kernel functions"},
-    {0}};
+    {"group", fe_pass_group, "outline computation into kernel functions"}, {0}};
 static const fe_pass schedule[] = {
     {"schedule", fe_pass_schedule, "kernels to loops over memory"}, {0}};
 static const fe_pass plan[] = {
     {"plan", run_plan, "tensors of main to places in the arena"}, {0}};
 
-const fe_phase fe_phases[] = {
-    {"optimize", optimize}, {"lower", lower}, {"group", group},
-    {"schedule", schedule}, {"plan", plan},   {0}};
+const fe_phase fe_phases[] = {{"optimize", optimize}, {"lower", lower},
+                              {"group", group},       {"schedule", schedule},
+                              {"plan", plan},         {0}};
 
 const fe_pass *fe_pass_find(const char *name) {
   for (const fe_phase *p = fe_phases; p->name; p++)
