@@ -41,7 +41,9 @@ const fe_pass *fe_pass_find(const char *name) {
 }
 
 fe_status fe_run_phases(fe_ir *ir, MlirModule *module, const fe_pass_options *o,
-                        const char *from, const char *until) {
+                        const char *from, const char *until,
+                        void (*progress)(void *user, const char *phase),
+                        void *user) {
   if (until && !strcmp(until, "import"))
     return FE_OK;
   bool active = !from || !strcmp(from, "import");
@@ -50,6 +52,8 @@ fe_status fe_run_phases(fe_ir *ir, MlirModule *module, const fe_pass_options *o,
       active = !strcmp(p->name, from);
       continue;
     }
+    if (progress)
+      progress(user, p->name);
     for (const fe_pass *q = p->passes; q->name; q++) {
       if (q->run(ir, module, o) != FE_OK || ir->diags->errors)
         return FE_FAILED;
