@@ -43,8 +43,9 @@ extern const fe_phase fe_phases[]; // terminated by a NULL name
 const fe_pass *fe_pass_find(const char *name);
 /// Runs the phases after `from` (NULL: all) up to `until` (NULL: all).
 /// `progress` (may be NULL) is called when a phase begins.
-FE_NODISCARD fe_status fe_run_phases(fe_ir *ir, MlirModule *module,
-                                     const fe_pass_options *o, const char *from,
-                                     const char *until);
+FE_NODISCARD fe_status
+fe_run_phases(fe_ir *ir, MlirModule *module, const fe_pass_options *o,
+              const char *from, const char *until,
+              void (*progress)(void *user, const char *phase), void *user);
 
 #endif
