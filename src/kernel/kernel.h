@@ -131,9 +131,8 @@ void fe_vtranspose(fe_ir *ir, unsigned n, MlirValue *rows);
 /// vector.shuffle of a and b.
 MlirValue fe_shuffle(fe_ir *ir, MlirValue a, MlirValue b, unsigned n,
                      const int64_t *lanes);
-/// exp(x) and 2^x of f32 vectors, about 1 and 2 ULP, by polynomials; results
-/// below the normal numbers are 0, above the largest infinity. NaN stays.
-MlirValue fe_vexp(const fe_gen *g, MlirValue x);
+/// 2^x of f32 vectors by a polynomial, 2 ULP; exactly 0 from x = -127 down,
+/// infinity from 128 up, NaN stays. Softmax: 2^((x - max) * log2(e)).
 MlirValue fe_vexp2(const fe_gen *g, MlirValue x);
 /// memref.prefetch for reading; `level` 3: L1, 2: L2.
 void fe_prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level);

@@ -1,0 +1,747 @@
+//===- contract.c - matrix products ---------------------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: an item of the parallel extent is one panel of B (some columns of the
+// result) and one block of rows. Within it register tiles of rows x panel width
+// run over all of K, outer products in registers, A read in place row-major, B
+// from a panel: made at compile time (constant B), copied to scratch memory on
+// the way (B computed at run time), or, for few rows, B where it lies. While a
+// tile computes, it prefetches its share of the next constant panel.
+//
+// Rows that do not fill tiles: tiles of about equal height when their number is
+// known, else tiles of half heights, the last ones overlapping rows that are
+// done already (computing an element twice is harmless). Columns that do not
+// fill vectors are masked. So no element is ever computed by scalar code.
+//
+// Where K is long, it is cut into blocks; accumulators wait in scratch memory,
+// apart for every tile, so that overlapping tiles stay right.
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+typedef enum b_form { B_ROWS, B_COLUMNS, B_PANELS } b_form;
+
+typedef struct contract {
+  fe_gen g;
+  fe_epilogue e;
+  fe_contract_plan p;
+  unsigned a, b; // arguments
+  b_form form;
+  bool trans_a;
+  bool collapsed; // the batch dims of A are rows: B has none
+  unsigned n_batch;
+  MlirType elem;
+  int64_t width;   // of a panel
+  int64_t m, n, k; // FE_DYN when unknown
+  MlirValue M, N, K;
+  MlirValue n_panels, n_blocks;
+  MlirValue buffer;  // results for the epilogue's loop [rows][width]
+  MlirValue scratch; // packed block of B [k][width], flat
+  MlirValue waiting; // accumulators between blocks of K [tile][row][width]
+} contract;
+
+/// What a tile needs to know about where it works.
+typedef struct tile_place {
+  MlirValue batch[FE_MAX_RANK]; // subscripts of the batch dims
+  MlirValue a, b, dest;         // start of the matrices, in elements
+  MlirValue panel, column;      // number of the panel, its first column
+  MlirValue row, rows;          // of the block of rows
+  int64_t static_rows;          // FE_DYN when unknown
+  unsigned groups;              // panels done at once
+  unsigned vectors;             // of each panel
+  int64_t columns;              // valid columns of the panel; FE_DYN: unknown
+  MlirValue active;             // the same at run time; null: all
+  MlirValue b_memref, b_start;  // what the tiles read as B
+  MlirValue b_row;              // distance of its rows
+  MlirValue k_first, k_count;   // the block of K
+  MlirValue is_first, is_last;  // blocks of K, null without blocks
+} tile_place;
+
+static bool always_one(MlirValue memref, unsigned d) {
+  return fe_static_dim(memref, d) == 1;
+}
+
+static MlirValue add_static(fe_ir *ir, MlirValue v, int64_t c) {
+  return c ? fe_add(ir, v, fe_index(ir, c)) : v;
+}
+
+//===-- The register tile ---------------------------------------------------//
+
+typedef struct tile {
+  unsigned height, vectors; // vectors: of all groups
+  MlirValue row;            // first one
+  MlirValue number;         // of the tile in its block; for `waiting`
+  MlirValue *acc;           // [height][vectors]
+} tile;
+
+/// Valid columns from vector j of a panel on, when that vector is not full.
+static MlirValue active_in(contract *c, const tile_place *p, unsigned j) {
+  fe_ir *ir = c->g.ir;
+  unsigned in_panel = j % p->vectors;
+  int64_t first = (int64_t)in_panel * c->p.lanes;
+  if (fe_is_null(p->active) ||
+      (p->columns != FE_DYN && p->columns >= first + c->p.lanes))
+    return (MlirValue){0};
+  return fe_sub(ir, p->active, fe_index(ir, first));
+}
+
+/// Element offset of accumulator vector j within a row of panels.
+static int64_t vector_offset(const contract *c, const tile_place *p,
+                             unsigned j) {
+  return (int64_t)(j / p->vectors) * c->width +
+         (int64_t)(j % p->vectors) * c->p.lanes;
+}
+
+static MlirValue load_b(contract *c, const tile_place *p, MlirValue at,
+                        unsigned j) {
+  fe_ir *ir = c->g.ir;
+  unsigned group = j / p->vectors, in_panel = j % p->vectors;
+  if (group) // panels of a group are K rows apart
+    at = fe_add(ir, at,
+                fe_mul(ir, c->K, fe_index(ir, (int64_t)group * c->width)));
+  at = add_static(ir, at, (int64_t)in_panel * c->p.lanes);
+  MlirValue active = active_in(c, p, j);
+  bool padded = c->form == B_PANELS || c->p.pack_b;
+  return padded || fe_is_null(active)
+             ? fe_vload(ir, c->p.lanes, p->b_memref, 1, &at)
+             : fe_vload_masked(ir, c->p.lanes, active, p->b_memref, 1, &at);
+}
+
+/// Lines ahead: with several tiles each fetches its share of the next panel,
+/// with one alone the same panel some rows ahead.
+typedef struct ahead {
+  unsigned lines;  // per step of k; 0: none
+  MlirValue start; // element
+  MlirValue step;  // elements per step of k
+  int64_t line;    // elements
+} ahead;
+
+#define FE_ROWS_AHEAD 24
+
+static ahead plan_ahead(contract *c, const tile_place *p, const tile *t) {
+  fe_ir *ir = c->g.ir;
+  ahead f = {.line = 64 / (fe_dtype_bits(fe_dtype_of_elem(c->elem)) / 8)};
+  if (c->form != B_PANELS)
+    return f;
+  int64_t rows = p->static_rows;
+  if (rows != FE_DYN && rows <= c->p.rows) {
+    f.lines = t->vectors;
+    f.start = add_static(ir, p->b_start, FE_ROWS_AHEAD * c->width);
+    f.step = fe_index(ir, c->width);
+    return f;
+  }
+  MlirValue per_step;
+  if (rows != FE_DYN) {
+    int64_t share = (c->width * t->height + rows - 1) / rows;
+    f.lines = (unsigned)((share + f.line - 1) / f.line);
+    per_step = fe_index(ir, share);
+  } else {
+    f.lines = 1;
+    MlirValue share =
+        fe_ceildiv(ir, fe_index(ir, c->width * t->height), p->rows);
+    per_step = fe_min(ir, share, fe_index(ir, f.line));
+  }
+  f.step = per_step;
+  // Tiles of this height before this one, each K steps.
+  MlirValue before =
+      fe_divu(ir, fe_sub(ir, t->row, p->row), fe_index(ir, t->height));
+  MlirValue next =
+      fe_add(ir, p->b_start, fe_mul(ir, c->K, fe_index(ir, c->width)));
+  f.start = fe_add(ir, next, fe_mul(ir, before, fe_mul(ir, c->K, per_step)));
+  return f;
+}
+
+/// Step k (from 0, within the block of K) on the accumulators.
+static void step(contract *c, const tile_place *p, const tile *t,
+                 const ahead *f, MlirValue k, MlirValue *acc) {
+  fe_ir *ir = c->g.ir;
+  for (unsigned i = 0; i < f->lines; ++i) {
+    MlirValue at = fe_add(ir, f->start, fe_mul(ir, k, f->step));
+    bool own = p->static_rows != FE_DYN && p->static_rows <= c->p.rows;
+    if (own && i / p->vectors)
+      at = fe_add(ir, at,
+                  fe_mul(ir, c->K, fe_index(ir, i / p->vectors * c->width)));
+    unsigned line = own ? i % p->vectors : i;
+    fe_prefetch(ir, p->b_memref, add_static(ir, at, line * f->line), 2);
+  }
+  MlirValue b_at = fe_add(ir, p->b_start, fe_mul(ir, k, p->b_row));
+  MlirValue b[32];
+  for (unsigned j = 0; j < t->vectors; ++j)
+    b[j] = load_b(c, p, b_at, j);
+  MlirValue in_k = fe_add(ir, k, p->k_first);
+  for (unsigned i = 0; i < t->height; ++i) {
+    MlirValue row = add_static(ir, t->row, i), at;
+    if (c->trans_a)
+      at = fe_add(ir, fe_mul(ir, in_k, c->M), row);
+    else
+      at = fe_add(ir, fe_mul(ir, row, c->K), in_k);
+    at = fe_add(ir, p->a, at);
+    MlirValue x = fe_load(ir, c->g.flat[c->a], 1, &at);
+    x = fe_splat(ir, x, c->p.lanes);
+    for (unsigned j = 0; j < t->vectors; ++j) {
+      MlirValue *to = &acc[i * t->vectors + j];
+      *to = fe_vfma(&c->g, x, b[j], *to);
+    }
+  }
+}
+
+static MlirValue waiting_at(contract *c, const tile *t, unsigned i,
+                            unsigned j) {
+  fe_ir *ir = c->g.ir;
+  int64_t size = (int64_t)c->p.rows * c->width;
+  MlirValue at = fe_mul(ir, t->number, fe_index(ir, size));
+  return add_static(ir, at, i * c->width + (int64_t)j * c->p.lanes);
+}
+
+/// Zeros, or what the tile had after the block of K before.
+static void start_values(contract *c, const tile_place *p, tile *t) {
+  fe_ir *ir = c->g.ir;
+  unsigned n = t->height * t->vectors;
+  MlirType vec = fe_vector_type(ir, c->p.lanes, c->elem);
+  MlirValue zero = fe_float(ir, vec, 0);
+  for (unsigned i = 0; i < n; ++i)
+    t->acc[i] = zero;
+  if (fe_is_null(p->is_first))
+    return;
+  MlirType *types = FE_NEW_N(ir->arena, MlirType, n);
+  MlirValue *old = FE_NEW_N(ir->arena, MlirValue, n);
+  for (unsigned i = 0; i < n; ++i)
+    types[i] = vec;
+  fe_region r = fe_if_begin(ir, p->is_first, n, types, true);
+  fe_if_else(ir, &r, n, t->acc);
+  for (unsigned i = 0; i < n; ++i) {
+    MlirValue at = waiting_at(c, t, i / t->vectors, i % t->vectors);
+    old[i] = fe_vload(ir, c->p.lanes, c->waiting, 1, &at);
+  }
+  fe_if_end(ir, &r, n, old);
+  for (unsigned i = 0; i < n; ++i)
+    t->acc[i] = fe_result(r.op, i);
+}
+
+typedef struct row_place {
+  contract *c;
+  const tile_place *p;
+  const tile *t;
+} row_place;
+
+/// Position of the tile's row `row` in the result, first column of the panel.
+static void place_row(void *user, MlirValue row, fe_coords *out) {
+  const row_place *r = user;
+  contract *c = r->c;
+  fe_ir *ir = c->g.ir;
+  unsigned rank = c->g.rank;
+  MlirValue m = fe_add(ir, r->t->row, row);
+  out->flat =
+      fe_add(ir, r->p->dest, fe_add(ir, fe_mul(ir, m, c->N), r->p->column));
+  out->at[rank - 1] = r->p->column;
+  if (!c->collapsed) {
+    for (unsigned d = 0; d < c->n_batch; ++d)
+      out->at[d] = r->p->batch[d];
+    out->at[rank - 2] = m;
+    return;
+  }
+  for (unsigned d = rank - 1; d-- > 0;) {
+    MlirValue size = fe_dim(ir, c->g.dest, d);
+    out->at[d] = d ? fe_remu(ir, m, size) : m;
+    m = d ? fe_divu(ir, m, size) : m;
+  }
+}
+
+/// Cheap part of the epilogue, then the destination, or the buffer for a loop.
+static void finish(contract *c, const tile_place *p, tile *t) {
+  fe_ir *ir = c->g.ir;
+  bool loop = fe_epilogue_has_loop(&c->e);
+  MlirValue dest = c->g.flat[c->g.n_args - 1];
+  row_place r = {c, p, t};
+  for (unsigned i = 0; i < t->height; ++i) {
+    fe_coords row;
+    place_row(&r, fe_index(ir, i), &row);
+    for (unsigned j = 0; j < t->vectors; ++j) {
+      fe_coords at = row;
+      int64_t offset = vector_offset(c, p, j);
+      at.flat = add_static(ir, row.flat, offset);
+      at.at[c->g.rank - 1] = add_static(ir, row.at[c->g.rank - 1], offset);
+      MlirValue active = active_in(c, p, j);
+      MlirValue *v = &t->acc[i * t->vectors + j];
+      *v = fe_epilogue_vector(&c->e, *v, c->p.lanes, active, &at);
+      if (loop) {
+        fe_vstore(ir, *v, c->buffer,
+                  FE_IDX(fe_index(ir, i), fe_index(ir, offset)));
+      } else if (fe_is_null(active)) {
+        fe_vstore(ir, *v, dest, 1, &at.flat);
+      } else {
+        fe_vstore_masked(ir, *v, active, dest, 1, &at.flat);
+      }
+    }
+  }
+  if (!loop)
+    return;
+  MlirValue columns =
+      fe_is_null(p->active) ? fe_index(ir, c->width * p->groups) : p->active;
+  fe_epilogue_loop(&c->e, c->buffer, fe_index(ir, t->height), columns,
+                   place_row, &r);
+}
+
+static void emit_tile(contract *c, const tile_place *p, unsigned height,
+                      MlirValue row, MlirValue number) {
+  fe_ir *ir = c->g.ir;
+  tile t = {.height = height,
+            .vectors = p->vectors * p->groups,
+            .row = row,
+            .number = number};
+  unsigned n = height * t.vectors;
+  t.acc = FE_NEW_N(ir->arena, MlirValue, n);
+  start_values(c, p, &t);
+  ahead f = plan_ahead(c, p, &t);
+  fe_region r =
+      fe_for_begin(ir, fe_index(ir, 0), p->k_count, fe_index(ir, 1), n, t.acc);
+  MlirValue *acc = FE_NEW_N(ir->arena, MlirValue, n);
+  for (unsigned i = 0; i < n; ++i)
+    acc[i] = fe_block_arg(r.body, 1 + i);
+  step(c, p, &t, &f, r.iv, acc);
+  fe_for_end(ir, &r, n, acc);
+  for (unsigned i = 0; i < n; ++i)
+    t.acc[i] = fe_result(r.op, i);
+  if (fe_is_null(p->is_last)) {
+    finish(c, p, &t);
+    return;
+  }
+  fe_region last = fe_if_begin(ir, p->is_last, 0, NULL, true);
+  MlirValue *raw = fe_memdup(ir->arena, t.acc, n * sizeof *raw);
+  finish(c, p, &t);
+  fe_if_else(ir, &last, 0, NULL);
+  for (unsigned i = 0; i < n; ++i) {
+    MlirValue at = waiting_at(c, &t, i / t.vectors, i % t.vectors);
+    fe_vstore(ir, raw[i], c->waiting, 1, &at);
+  }
+  fe_if_end(ir, &last, 0, NULL);
+}
+
+//===-- Rows ----------------------------------------------------------------//
+
+/// `count` tiles of one height from tile `first`, row `row` of the block on.
+static void equal_tiles(contract *c, const tile_place *p, int64_t first,
+                        int64_t count, int64_t height, int64_t row) {
+  fe_ir *ir = c->g.ir;
+  if (!count)
+    return;
+  fe_region r = fe_loop(ir, fe_index(ir, count));
+  MlirValue at = fe_mul(ir, r.iv, fe_index(ir, height));
+  at = fe_add(ir, p->row, add_static(ir, at, row));
+  emit_tile(c, p, (unsigned)height, at, add_static(ir, r.iv, first));
+  fe_loop_end(ir, &r);
+}
+
+/// Rows whose number is only known at run time: the tallest tile of heights
+/// H, H/2, ... 1 that is more than half filled, moved back where it would
+/// reach beyond the end.
+static void halving_tiles(contract *c, const tile_place *p) {
+  fe_ir *ir = c->g.ir;
+  MlirValue zero = fe_index(ir, 0), init[2] = {zero, zero};
+  fe_region w = fe_while_begin(ir, 2, init);
+  MlirValue done = fe_block_arg(w.body, 0), number = fe_block_arg(w.body, 1);
+  MlirValue args[2] = {done, number};
+  fe_while_do(ir, &w, fe_cmp(ir, FE_LT, done, p->rows), 2, args);
+  done = fe_block_arg(w.body, 0);
+  number = fe_block_arg(w.body, 1);
+  MlirValue left = fe_sub(ir, p->rows, done);
+  fe_region nest[8];
+  unsigned depth = 0;
+  for (unsigned h = c->p.rows;; h /= 2) {
+    MlirValue high = fe_index(ir, h);
+    MlirValue start = done;
+    if (h > 1) {
+      MlirValue fits = fe_cmp(ir, FE_GE, p->rows, high);
+      MlirValue filled = fe_cmp(ir, FE_GT, left, fe_index(ir, h / 2));
+      nest[depth] =
+          fe_if_begin(ir, fe_and(ir, fits, filled), 1, &ir->index, true);
+      start = fe_min(ir, done, fe_sub(ir, p->rows, high));
+    }
+    emit_tile(c, p, h, fe_add(ir, p->row, start), number);
+    MlirValue next = fe_add(ir, start, high);
+    if (h == 1) {
+      while (depth--) {
+        fe_if_end(ir, &nest[depth], 1, &next);
+        next = fe_result(nest[depth].op, 0);
+      }
+      MlirValue yield[2] = {next, fe_add(ir, number, fe_index(ir, 1))};
+      fe_while_end(ir, &w, 2, yield);
+      return;
+    }
+    fe_if_else(ir, &nest[depth++], 1, &next);
+  }
+}
+
+static void all_tiles(contract *c, const tile_place *p) {
+  if (p->static_rows == FE_DYN) {
+    halving_tiles(c, p);
+    return;
+  }
+  int64_t rows = p->static_rows, high = c->p.rows;
+  int64_t tiles = (rows + high - 1) / high;
+  int64_t low = tiles ? rows / tiles : 0, taller = rows - low * tiles;
+  equal_tiles(c, p, 0, taller, low + 1, 0);
+  equal_tiles(c, p, taller, tiles - taller, low, taller * (low + 1));
+}
+
+//===-- B in scratch memory -------------------------------------------------//
+
+/// Copies rows [k_first, k_first + k_count) of a panel of row-major B.
+static void pack_rows(contract *c, const tile_place *p) {
+  fe_ir *ir = c->g.ir;
+  fe_region r = fe_loop(ir, p->k_count);
+  MlirValue k = fe_add(ir, p->k_first, r.iv);
+  MlirValue from = fe_add(ir, fe_add(ir, p->b, p->column), fe_mul(ir, k, c->N));
+  MlirValue to = fe_mul(ir, r.iv, fe_index(ir, c->width));
+  for (unsigned j = 0; j < p->vectors; ++j) {
+    int64_t offset = (int64_t)j * c->p.lanes;
+    MlirValue at = add_static(ir, from, offset), active = active_in(c, p, j);
+    MlirValue v =
+        fe_is_null(active)
+            ? fe_vload(ir, c->p.lanes, c->g.flat[c->b], 1, &at)
+            : fe_vload_masked(ir, c->p.lanes, active, c->g.flat[c->b], 1, &at);
+    at = add_static(ir, to, offset);
+    fe_vstore(ir, v, c->scratch, 1, &at);
+  }
+  fe_loop_end(ir, &r);
+}
+
+/// A square of transposed B: lanes columns from j on, lanes values of k from
+/// `k` on, of which `count` (null: all) are wanted.
+static void pack_square(contract *c, const tile_place *p, MlirValue j,
+                        MlirValue k, MlirValue count) {
+  fe_ir *ir = c->g.ir;
+  unsigned n = c->p.lanes;
+  MlirValue rows[64], zero = fe_index(ir, 0);
+  MlirValue all = fe_is_null(count) ? fe_index(ir, n) : count;
+  for (unsigned i = 0; i < n; ++i) {
+    MlirValue column = add_static(ir, j, i);
+    MlirValue at = fe_mul(ir, fe_add(ir, p->column, column), c->K);
+    at = fe_add(ir, fe_add(ir, p->b, at), fe_add(ir, p->k_first, k));
+    MlirValue active = count;
+    if (!fe_is_null(p->active))
+      active = fe_select(ir, fe_cmp(ir, FE_LT, column, p->active), all, zero);
+    rows[i] = fe_is_null(active)
+                  ? fe_vload(ir, n, c->g.flat[c->b], 1, &at)
+                  : fe_vload_masked(ir, n, active, c->g.flat[c->b], 1, &at);
+  }
+  fe_vtranspose(ir, n, rows);
+  for (unsigned i = 0; i < n; ++i) {
+    MlirValue at = fe_mul(ir, add_static(ir, k, i), fe_index(ir, c->width));
+    at = fe_add(ir, at, j);
+    fe_vstore(ir, rows[i], c->scratch, 1, &at);
+  }
+}
+
+static void pack_columns(contract *c, const tile_place *p) {
+  fe_ir *ir = c->g.ir;
+  MlirValue n = fe_index(ir, c->p.lanes);
+  fe_region outer = fe_loop(ir, fe_index(ir, p->vectors));
+  MlirValue j = fe_mul(ir, outer.iv, n);
+  MlirValue squares = fe_divu(ir, p->k_count, n);
+  fe_region inner = fe_loop(ir, squares);
+  pack_square(c, p, j, fe_mul(ir, inner.iv, n), (MlirValue){0});
+  fe_loop_end(ir, &inner);
+  if (c->k == FE_DYN || c->k % c->p.lanes) {
+    MlirValue done = fe_mul(ir, squares, n);
+    MlirValue left = fe_sub(ir, p->k_count, done);
+    fe_region rest = fe_if_begin(ir, fe_cmp(ir, FE_GT, left, fe_index(ir, 0)),
+                                 0, NULL, false);
+    pack_square(c, p, j, done, left);
+    fe_if_end(ir, &rest, 0, NULL);
+  }
+  fe_loop_end(ir, &outer);
+}
+
+//===-- Items ---------------------------------------------------------------//
+
+/// All of K, or its blocks, for one panel and block of rows.
+static void all_of_k(contract *c, tile_place *p) {
+  fe_ir *ir = c->g.ir;
+  MlirValue zero = fe_index(ir, 0), width = fe_index(ir, c->width);
+  p->k_first = zero;
+  p->k_count = c->K;
+  p->b_memref = c->g.flat[c->b];
+  p->b_row = c->form == B_PANELS || c->p.pack_b ? width : c->N;
+  if (c->form == B_PANELS)
+    p->b_start =
+        fe_add(ir, p->b, fe_mul(ir, p->panel, fe_mul(ir, c->K, width)));
+  else
+    p->b_start = fe_add(ir, p->b, p->column);
+  MlirValue panel_start = p->b_start;
+  fe_region r = {0};
+  if (c->p.k_block) {
+    MlirValue size = fe_index(ir, c->p.k_block);
+    r = fe_for_begin(ir, zero, c->K, size, 0, NULL);
+    MlirValue left = fe_sub(ir, c->K, r.iv);
+    p->k_first = r.iv;
+    p->k_count = fe_min(ir, left, size);
+    p->is_first = fe_cmp(ir, FE_EQ, r.iv, zero);
+    p->is_last = fe_cmp(ir, FE_LE, left, size);
+    p->b_start = fe_add(ir, panel_start, fe_mul(ir, r.iv, p->b_row));
+  }
+  if (c->p.pack_b) {
+    if (c->form == B_COLUMNS)
+      pack_columns(c, p);
+    else
+      pack_rows(c, p);
+    p->b_memref = c->scratch;
+    p->b_start = zero;
+  }
+  all_tiles(c, p);
+  if (c->p.k_block)
+    fe_for_end(ir, &r, 0, NULL);
+}
+
+/// A panel with all columns, or the last one with `columns` (FE_DYN: as many
+/// as there are).
+static void one_panel(contract *c, tile_place p, bool full) {
+  fe_ir *ir = c->g.ir;
+  p.vectors = c->p.vectors;
+  p.columns = c->width * p.groups;
+  if (!full) {
+    p.columns = c->n == FE_DYN ? FE_DYN : c->n % c->width;
+    p.active = fe_sub(ir, c->N, p.column);
+    if (p.columns != FE_DYN) {
+      p.active = fe_index(ir, p.columns);
+      p.vectors = (unsigned)((p.columns + c->p.lanes - 1) / c->p.lanes);
+      if (p.columns % c->p.lanes == 0 && !fe_epilogue_has_loop(&c->e))
+        p.active = (MlirValue){0};
+    }
+  }
+  all_of_k(c, &p);
+}
+
+/// Chooses between the two at run time where both are possible.
+static void any_panel(contract *c, const tile_place *p) {
+  fe_ir *ir = c->g.ir;
+  bool some_full = c->n == FE_DYN || c->n >= c->width;
+  bool some_rest = c->n == FE_DYN || c->n % c->width;
+  if (!some_full || !some_rest) {
+    one_panel(c, *p, some_full);
+    return;
+  }
+  MlirValue end = add_static(ir, p->column, c->width);
+  fe_region r = fe_if_begin(ir, fe_cmp(ir, FE_LE, end, c->N), 0, NULL, true);
+  one_panel(c, *p, true);
+  fe_if_else(ir, &r, 0, NULL);
+  one_panel(c, *p, false);
+  fe_if_end(ir, &r, 0, NULL);
+}
+
+/// Offset of the matrix with the given batch subscripts in argument `arg`,
+/// whose matrices have the last `inner` dims; dims of size 1 are broadcast.
+static MlirValue matrix_start(contract *c, unsigned arg, unsigned inner,
+                              const MlirValue *batch) {
+  fe_ir *ir = c->g.ir;
+  MlirValue m = c->g.arg[arg], at = fe_index(ir, 0);
+  unsigned rank = fe_rank(m), own = rank - inner;
+  for (unsigned d = 0; d < rank; ++d) {
+    MlirValue size = fe_dim(ir, m, d);
+    at = fe_mul(ir, at, size);
+    if (d >= own || always_one(m, d))
+      continue;
+    MlirValue i = batch[c->n_batch - own + d];
+    if (fe_static_dim(m, d) == FE_DYN)
+      i = fe_select(ir, fe_cmp(ir, FE_EQ, size, fe_index(ir, 1)),
+                    fe_index(ir, 0), i);
+    at = fe_add(ir, at, i);
+  }
+  return at;
+}
+
+/// Takes the number of an item apart and does it.
+static void one_item(contract *c, MlirValue item, unsigned groups) {
+  fe_ir *ir = c->g.ir;
+  tile_place p = {.groups = groups};
+  p.panel = fe_remu(ir, item, c->n_panels);
+  MlirValue rest = fe_divu(ir, item, c->n_panels);
+  MlirValue block = fe_remu(ir, rest, c->n_blocks);
+  rest = fe_divu(ir, rest, c->n_blocks);
+  for (unsigned d = c->n_batch; d-- > 0;) {
+    MlirValue size = fe_dim(ir, c->g.dest, d);
+    p.batch[d] = d ? fe_remu(ir, rest, size) : rest;
+    rest = d ? fe_divu(ir, rest, size) : rest;
+  }
+  p.column = fe_mul(ir, p.panel, fe_index(ir, c->width));
+  p.a = c->collapsed ? fe_index(ir, 0) : matrix_start(c, c->a, 2, p.batch);
+  p.b = matrix_start(c, c->b, c->form == B_PANELS ? 3 : 2, p.batch);
+  p.dest = c->collapsed ? fe_index(ir, 0)
+                        : matrix_start(c, c->g.n_args - 1, 2, p.batch);
+  MlirValue size = fe_index(ir, c->p.row_block);
+  p.row = fe_mul(ir, block, size);
+  p.rows = fe_min(ir, size, fe_sub(ir, c->M, p.row));
+  p.static_rows = FE_DYN;
+  if (c->m != FE_DYN && c->m % c->p.row_block == 0) {
+    p.static_rows = c->p.row_block;
+    p.rows = size;
+  }
+  if (groups > 1)
+    one_panel(c, p, true);
+  else
+    any_panel(c, &p);
+}
+
+static void items(contract *c, MlirValue first, MlirValue last) {
+  fe_ir *ir = c->g.ir;
+  fe_region r = fe_for_begin(ir, first, last, fe_index(ir, 1), 0, NULL);
+  one_item(c, r.iv, 1);
+  fe_for_end(ir, &r, 0, NULL);
+}
+
+/// One row: several panels at once, as many streams from memory.
+static void vector_items(contract *c) {
+  fe_ir *ir = c->g.ir;
+  contract one = *c;
+  one.m = 1;
+  one.M = fe_index(ir, 1);
+  one.p.row_block = 1;
+  one.n_blocks = fe_index(ir, 1);
+  MlirValue full = fe_index(ir, c->n / c->width);
+  MlirValue last = fe_min(ir, c->g.end, full);
+  MlirValue step = fe_index(ir, c->p.panels), zero = fe_index(ir, 0);
+  MlirValue count = fe_max(ir, zero, fe_sub(ir, last, c->g.begin));
+  count = fe_sub(ir, count, fe_remu(ir, count, step));
+  MlirValue middle = fe_add(ir, c->g.begin, count);
+  fe_region r = fe_for_begin(ir, c->g.begin, middle, step, 0, NULL);
+  one_item(&one, r.iv, c->p.panels);
+  fe_for_end(ir, &r, 0, NULL);
+  items(&one, middle, c->g.end);
+}
+
+static void all_items(contract *c) {
+  fe_ir *ir = c->g.ir;
+  bool one_matrix = c->collapsed || c->n_batch == 0;
+  if (c->form != B_PANELS || !one_matrix || c->p.k_block ||
+      (c->m != FE_DYN && c->m != 1) || c->n < c->width * c->p.panels) {
+    items(c, c->g.begin, c->g.end);
+    return;
+  }
+  if (c->m == 1) {
+    vector_items(c);
+    return;
+  }
+  MlirValue one = fe_cmp(ir, FE_EQ, c->M, fe_index(ir, 1));
+  fe_region r = fe_if_begin(ir, one, 0, NULL, true);
+  vector_items(c);
+  fe_if_else(ir, &r, 0, NULL);
+  items(c, c->g.begin, c->g.end);
+  fe_if_end(ir, &r, 0, NULL);
+}
+
+//===-- The kernel ----------------------------------------------------------//
+
+static fe_status bad(contract *c, const char *what) {
+  fe_error(c->g.ir->diags, (fe_where){0}, NULL, "krnl.contract: %s", what);
+  return fe_gen_abandon(&c->g);
+}
+
+/// Attributes, forms and sizes.
+static fe_status read_shapes(contract *c) {
+  fe_gen *g = &c->g;
+  fe_ir *ir = g->ir;
+  static const char *const forms[] = {"rows", "columns", "panels"};
+  if (fe_gen_operand(g, 0, &c->a) || fe_gen_operand(g, 1, &c->b) ||
+      fe_epilogue_parse(&c->e, g))
+    return fe_gen_abandon(g);
+  const char *form = fe_attr_str(ir->arena, g->root, "b", "");
+  unsigned f = 0;
+  while (f < FE_COUNT(forms) && strcmp(forms[f], form))
+    ++f;
+  if (f == FE_COUNT(forms))
+    return bad(c, "unknown form of b");
+  c->form = (b_form)f;
+  c->trans_a = fe_attr_i64(g->root, "trans_a", 0) != 0;
+  MlirValue a = g->arg[c->a], b = g->arg[c->b];
+  c->elem = fe_elem_of(a);
+  if (!mlirTypeEqual(c->elem, ir->f32) && !mlirTypeEqual(c->elem, ir->f64))
+    return bad(c, "element type is neither f32 nor f64");
+  unsigned a_rank = fe_rank(a), b_rank = fe_rank(b);
+  unsigned inner = c->form == B_PANELS ? 3 : 2;
+  if (g->rank < 2 || a_rank < 2 || b_rank < inner || a_rank > g->rank ||
+      b_rank - inner > g->rank - 2)
+    return bad(c, "ranks do not fit");
+  c->collapsed = !c->trans_a && a_rank == g->rank;
+  for (unsigned d = 0; d + inner < b_rank; ++d)
+    c->collapsed &= always_one(b, d);
+  for (unsigned d = 0; d + 2 < a_rank; ++d) // a may be broadcast against dest
+    c->collapsed &= !always_one(a, d) || always_one(g->dest, d);
+  c->n_batch = c->collapsed ? 0 : g->rank - 2;
+  c->m = 1;
+  c->M = fe_index(ir, 1);
+  for (unsigned d = c->n_batch; d + 1 < g->rank; ++d) {
+    int64_t size = fe_static_dim(g->dest, d);
+    c->m = size == FE_DYN || c->m == FE_DYN ? FE_DYN : c->m * size;
+    c->M = fe_mul(ir, c->M, fe_dim(ir, g->dest, d));
+  }
+  unsigned k_dim = c->trans_a ? a_rank - 2 : a_rank - 1;
+  c->k = fe_static_dim(a, k_dim);
+  c->K = fe_dim(ir, a, k_dim);
+  c->n = fe_static_dim(g->dest, g->rank - 1);
+  c->N = fe_dim(ir, g->dest, g->rank - 1);
+  if (c->form == B_PANELS && (c->n == FE_DYN || c->k == FE_DYN))
+    return bad(c, "constant panels of unknown size");
+  return FE_OK;
+}
+
+/// Scratch memory of the plan, on the stack.
+static void allocate(contract *c) {
+  fe_ir *ir = c->g.ir;
+  int64_t rows = c->p.rows, lanes = c->p.lanes;
+  if (fe_epilogue_has_loop(&c->e)) {
+    int64_t wide = c->width * c->p.panels;
+    int64_t size[2] = {rows, wide};
+    c->buffer = fe_alloca(ir, fe_memref_type(ir, c->e.mid, 2, size));
+  }
+  if (c->p.pack_b) {
+    int64_t k = c->p.k_block ? c->p.k_block : c->k;
+    int64_t size = (k + lanes) * c->width;
+    c->scratch = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
+  }
+  if (c->p.k_block) {
+    int64_t tiles = c->p.row_block / rows + 4; // halved heights at the end
+    int64_t size = tiles * rows * c->width;
+    c->waiting = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
+  }
+}
+
+static void set_extent(contract *c) {
+  fe_gen *g = &c->g;
+  fe_ir *ir = g->ir;
+  unsigned dest = g->n_args - 1, a_rank = fe_rank(g->arg[c->a]);
+  MlirAffineExpr count = fe_dim_const(ir, 1), m = count;
+  for (unsigned d = 0; d + 1 < g->rank; ++d) {
+    MlirAffineExpr *to = d < c->n_batch ? &count : &m;
+    *to = fe_dim_mul(*to, fe_gen_dim(g, dest, d));
+  }
+  MlirAffineExpr n = fe_gen_dim(g, dest, g->rank - 1);
+  MlirAffineExpr k = fe_gen_dim(g, c->a, c->trans_a ? a_rank - 2 : a_rank - 1);
+  MlirAffineExpr block = fe_dim_const(ir, c->p.row_block);
+  MlirAffineExpr width = fe_dim_const(ir, c->width);
+  count = fe_dim_mul(count, fe_dim_ceildiv(m, block));
+  count = fe_dim_mul(count, fe_dim_ceildiv(n, width));
+  MlirAffineExpr rows = c->m == FE_DYN ? m : block;
+  fe_gen_end(g, count, fe_dim_mul(fe_dim_mul(rows, k), width));
+}
+
+fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
+                               MlirModule module, MlirOperation func) {
+  contract c = {0};
+  if (fe_gen_begin(&c.g, ir, target, module, func) || read_shapes(&c))
+    return FE_FAILED;
+  unsigned bits = fe_dtype_bits(fe_dtype_of_elem(c.elem));
+  c.p = fe_contract_choose(target, bits, c.m, c.n, c.k, c.form == B_PANELS,
+                           c.form == B_COLUMNS);
+  c.width = (int64_t)c.p.vectors * c.p.lanes;
+  MlirValue width = fe_index(ir, c.width);
+  c.n_panels = fe_ceildiv(ir, c.N, width);
+  c.n_blocks = fe_ceildiv(ir, c.M, fe_index(ir, c.p.row_block));
+  allocate(&c);
+  all_items(&c);
+  set_extent(&c);
+  return FE_OK;
+}

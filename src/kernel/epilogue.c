@@ -1,0 +1,319 @@
+//===- epilogue.c - elementwise ops behind a root -------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: the scalar bodies of the generics are copied, op by op, either with
+// vector types onto the accumulators, or as they are into a loop over rows that
+// have just been stored. The loop is for bodies that would need more registers
+// than the accumulators leave (measured: inlined over 24 accumulators an erf
+// spills and costs 5 %), and for functions without a vector instruction: LLVM
+// vectorizes the loop together with the inlined math library.
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+/// More ops than this on accumulators begin to cost registers.
+#define FE_CHEAP_OPS 20
+
+static const char *const vector_math[] = {"math.absf",  "math.ceil",
+                                          "math.floor", "math.sqrt",
+                                          "math.trunc", "math.roundeven"};
+
+//===-- Reading the tensor form ---------------------------------------------//
+
+static fe_status bad(fe_gen *g, const char *what) {
+  return fe_error(g->ir->diags, (fe_where){0}, NULL,
+                  "epilogue of kernel '%s': %s",
+                  fe_attr_str(g->ir->arena, g->tensors, "sym_name", ""), what);
+}
+
+static MlirAffineMap indexing_map(MlirOperation op, unsigned i) {
+  MlirAttribute maps = fe_attr(op, "indexing_maps");
+  return mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
+}
+
+/// Whether every result is 0 or a dim, the last dim only in the last place.
+static bool is_projection(MlirAffineMap map) {
+  intptr_t n = mlirAffineMapGetNumResults(map);
+  intptr_t dims = mlirAffineMapGetNumDims(map);
+  for (intptr_t i = 0; i < n; ++i) {
+    MlirAffineExpr x = mlirAffineMapGetResult(map, i);
+    if (mlirAffineExprIsAConstant(x)) {
+      if (mlirAffineConstantExprGetValue(x) != 0)
+        return false;
+      continue;
+    }
+    if (!mlirAffineExprIsADim(x) ||
+        (mlirAffineDimExprGetPosition(x) == dims - 1 && i != n - 1))
+      return false;
+  }
+  return true;
+}
+
+static fe_status parse_step(fe_epilogue *e, MlirOperation op) {
+  fe_gen *g = e->gen;
+  MlirBlock old = fe_func_block(g->tensors);
+  if (!fe_op_is(op, "linalg.generic") || fe_n_results(op) != 1)
+    return bad(g, "an op other than linalg.generic with one result");
+  if (e->n == FE_EPILOGUE_STEPS)
+    return bad(g, "too many ops");
+  unsigned n = fe_n_operands(op) - 1; // one destination
+  if (n > FE_EPILOGUE_INPUTS)
+    return bad(g, "too many operands");
+  fe_epilogue_step *s = &e->step[e->n];
+  *s = (fe_epilogue_step){.op = op, .n_in = n};
+  if (!mlirAffineMapIsIdentity(indexing_map(op, n)))
+    return bad(g, "a result that is permuted or reduced");
+  for (unsigned i = 0; i < n; ++i) {
+    MlirValue v = fe_operand(op, i);
+    fe_epilogue_input *in = &s->in[i];
+    in->map = indexing_map(op, i);
+    in->is_chain = fe_same(v, fe_result(g->root, 0));
+    for (unsigned k = 0; k < e->n && !in->is_chain; ++k) {
+      in->is_chain = fe_same(v, fe_result(e->step[k].op, 0));
+      in->number = k + 1;
+    }
+    if (in->is_chain) {
+      if (!mlirAffineMapIsIdentity(in->map))
+        return bad(g, "a broadcast or permuted intermediate result");
+      continue;
+    }
+    unsigned a = 0;
+    while (a < g->n_args && !fe_same(fe_block_arg(old, a), v))
+      ++a;
+    if (a == g->n_args || !is_projection(in->map))
+      return bad(g, "an operand that is not a broadcast argument");
+    in->number = a;
+  }
+  ++e->n;
+  return FE_OK;
+}
+
+/// Whether the body can run on vectors; counts its ops.
+static bool is_cheap(MlirOperation generic, unsigned *ops) {
+  MlirOperation op = mlirBlockGetFirstOperation(fe_region_block(generic, 0));
+  for (; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
+    if (fe_op_is(op, "linalg.yield") || fe_op_is(op, "arith.constant"))
+      continue;
+    bool known = fe_op_in(op, "arith") && fe_n_results(op) == 1 &&
+                 !mlirTypeIsAIndex(mlirValueGetType(fe_result(op, 0)));
+    for (unsigned i = 0; i < fe_n_operands(op) && known; ++i)
+      known = !mlirTypeIsAIndex(mlirValueGetType(fe_operand(op, i)));
+    for (unsigned i = 0; i < FE_COUNT(vector_math) && !known; ++i)
+      known = fe_op_is(op, vector_math[i]);
+    if (!known || mlirOperationGetNumRegions(op))
+      return false;
+    ++*ops;
+  }
+  return true;
+}
+
+/// Whether steps from `first` on use only chain value `first` and later ones.
+static bool is_cut(const fe_epilogue *e, unsigned first) {
+  for (unsigned s = first; s < e->n; ++s)
+    for (unsigned i = 0; i < e->step[s].n_in; ++i)
+      if (e->step[s].in[i].is_chain && e->step[s].in[i].number < first)
+        return false;
+  return true;
+}
+
+static MlirType elem_after(const fe_epilogue *e, unsigned n) {
+  return fe_elem_of(n ? fe_result(e->step[n - 1].op, 0)
+                      : fe_result(e->gen->root, 0));
+}
+
+fe_status fe_epilogue_parse(fe_epilogue *e, fe_gen *g) {
+  *e = (fe_epilogue){.gen = g};
+  MlirOperation op = mlirOperationGetNextInBlock(g->root);
+  for (; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
+    if (fe_op_is(op, "arith.constant") || fe_op_is(op, "tensor.empty") ||
+        fe_op_is(op, "tensor.dim"))
+      continue;
+    if (fe_op_is(op, "func.return"))
+      break;
+    if (parse_step(e, op))
+      return FE_FAILED;
+  }
+  MlirValue last =
+      e->n ? fe_result(e->step[e->n - 1].op, 0) : fe_result(g->root, 0);
+  if (mlirOperationIsNull(op) || fe_n_operands(op) != 1 ||
+      !fe_same(fe_operand(op, 0), last))
+    return bad(g, "the last op does not give the result");
+  unsigned cheap = 0, ops = 0;
+  while (cheap < e->n && is_cheap(e->step[cheap].op, &ops) &&
+         ops <= FE_CHEAP_OPS)
+    ++cheap;
+  e->n_vector = cheap;
+  while (e->n_vector && !is_cut(e, e->n_vector))
+    --e->n_vector;
+  e->mid = elem_after(e, e->n_vector);
+  e->elem = elem_after(e, e->n);
+  return FE_OK;
+}
+
+//===-- Copying bodies ------------------------------------------------------//
+
+/// A body being copied: `width` lanes, 0 for scalars.
+typedef struct copy {
+  const fe_epilogue *e;
+  int64_t width;
+  const fe_coords *c;
+  fe_map values; // MlirValue.ptr to MlirValue.ptr
+} copy;
+
+static MlirType widen(copy *y, MlirType t) {
+  return y->width ? fe_vector_type(y->e->gen->ir, y->width, t) : t;
+}
+
+static MlirValue copy_constant(copy *y, MlirOperation op) {
+  fe_ir *ir = y->e->gen->ir;
+  MlirType t = mlirValueGetType(fe_result(op, 0));
+  MlirAttribute value = fe_attr(op, "value");
+  MlirType wide = t;
+  if (y->width && !mlirTypeIsAIndex(t)) {
+    wide = widen(y, t);
+    value = mlirDenseElementsAttrSplatGet(wide, value);
+  }
+  return fe_first(FE_OP(ir, "arith.constant", FE_TYPES(wide),
+                        FE_ATTRS(fe_named(ir, "value", value))));
+}
+
+/// A value of the body, or one from around it, in the copy.
+static MlirValue copy_value(copy *y, MlirValue v) {
+  fe_gen *g = y->e->gen;
+  MlirValue known = {fe_map_get_ptr(&y->values, v.ptr)};
+  if (known.ptr)
+    return known;
+  MlirOperation def = fe_def(v);
+  if (fe_op_is(def, "arith.constant"))
+    known = copy_constant(y, def);
+  MlirBlock old = fe_func_block(g->tensors);
+  for (unsigned i = 0; i < g->n_scalars && !known.ptr; ++i)
+    if (fe_same(v, fe_block_arg(old, g->n_args + i)))
+      known = g->scalar[i];
+  fe_map_set_ptr(g->ir->arena, &y->values, v.ptr, (void *)known.ptr);
+  return known;
+}
+
+static MlirValue copy_op(copy *y, MlirOperation op) {
+  fe_ir *ir = y->e->gen->ir;
+  if (fe_op_is(op, "arith.constant"))
+    return copy_constant(y, op);
+  if (fe_op_is(op, "linalg.index"))
+    return y->c->at[fe_attr_i64(op, "dim", 0)];
+  unsigned n = fe_n_operands(op);
+  MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, n + 1);
+  for (unsigned i = 0; i < n; ++i)
+    operands[i] = copy_value(y, fe_operand(op, i));
+  MlirType type = widen(y, mlirValueGetType(fe_result(op, 0)));
+  unsigned n_attrs = (unsigned)mlirOperationGetNumAttributes(op);
+  MlirNamedAttribute *attrs =
+      FE_NEW_N(ir->arena, MlirNamedAttribute, n_attrs + 1);
+  for (unsigned i = 0; i < n_attrs; ++i)
+    attrs[i] = mlirOperationGetAttribute(op, i);
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  return fe_first(FE_OP(ir, fe_strndup(ir->arena, name.data, name.length),
+                        .n_operands = n, .operands = operands, FE_TYPES(type),
+                        .n_attrs = n_attrs, .attrs = attrs));
+}
+
+/// Applies step s to the values of its inputs.
+static MlirValue apply(const fe_epilogue *e, unsigned s, int64_t width,
+                       const MlirValue *in, const fe_coords *c) {
+  copy y = {.e = e, .width = width, .c = c};
+  fe_arena *arena = e->gen->ir->arena;
+  MlirBlock body = fe_region_block(e->step[s].op, 0);
+  for (unsigned i = 0; i < e->step[s].n_in; ++i)
+    fe_map_set_ptr(arena, &y.values, fe_block_arg(body, i).ptr,
+                   (void *)in[i].ptr);
+  MlirOperation op = mlirBlockGetFirstOperation(body);
+  while (!fe_op_is(op, "linalg.yield") && !mlirOperationIsNull(op)) {
+    MlirValue v = copy_op(&y, op);
+    fe_map_set_ptr(arena, &y.values, fe_result(op, 0).ptr, (void *)v.ptr);
+    op = mlirOperationGetNextInBlock(op);
+  }
+  return copy_value(&y, fe_operand(op, 0));
+}
+
+//===-- Operands ------------------------------------------------------------//
+
+/// Number of the operand's element at position c; sets whether the operand
+/// runs along the last dim.
+static MlirValue place_of(const fe_epilogue *e, const fe_epilogue_input *in,
+                          const fe_coords *c, bool *runs) {
+  fe_ir *ir = e->gen->ir;
+  unsigned rank = (unsigned)mlirAffineMapGetNumResults(in->map);
+  *runs = true;
+  if (mlirAffineMapIsIdentity(in->map))
+    return c->flat;
+  MlirValue at = fe_index(ir, 0);
+  *runs = false;
+  for (unsigned d = 0; d < rank; ++d) {
+    MlirAffineExpr x = mlirAffineMapGetResult(in->map, d);
+    at = fe_mul(ir, at, fe_dim(ir, e->gen->arg[in->number], d));
+    if (!mlirAffineExprIsADim(x))
+      continue;
+    unsigned p = (unsigned)mlirAffineDimExprGetPosition(x);
+    at = fe_add(ir, at, c->at[p]);
+    *runs |= p == e->gen->rank - 1;
+  }
+  return at;
+}
+
+static MlirValue load(const fe_epilogue *e, const fe_epilogue_input *in,
+                      int64_t width, MlirValue active, const fe_coords *c) {
+  fe_ir *ir = e->gen->ir;
+  bool runs;
+  MlirValue at = place_of(e, in, c, &runs);
+  MlirValue memref = e->gen->flat[in->number];
+  if (!width || !runs) {
+    MlirValue v = fe_load(ir, memref, 1, &at);
+    return width ? fe_splat(ir, v, width) : v;
+  }
+  return fe_is_null(active)
+             ? fe_vload(ir, width, memref, 1, &at)
+             : fe_vload_masked(ir, width, active, memref, 1, &at);
+}
+
+/// Runs steps [first, last) on chain value `first`.
+static MlirValue run(const fe_epilogue *e, unsigned first, unsigned last,
+                     MlirValue v, int64_t width, MlirValue active,
+                     const fe_coords *c) {
+  MlirValue chain[FE_EPILOGUE_STEPS + 1] = {{0}};
+  chain[first] = v;
+  for (unsigned s = first; s < last; ++s) {
+    const fe_epilogue_step *step = &e->step[s];
+    MlirValue in[FE_EPILOGUE_INPUTS];
+    for (unsigned i = 0; i < step->n_in; ++i)
+      in[i] = step->in[i].is_chain ? chain[step->in[i].number]
+                                   : load(e, &step->in[i], width, active, c);
+    chain[s + 1] = apply(e, s, width, in, c);
+  }
+  return chain[last];
+}
+
+MlirValue fe_epilogue_vector(const fe_epilogue *e, MlirValue v, int64_t width,
+                             MlirValue active, const fe_coords *c) {
+  return run(e, 0, e->n_vector, v, width, active, c);
+}
+
+void fe_epilogue_loop(const fe_epilogue *e, MlirValue buffer, MlirValue rows,
+                      MlirValue columns, fe_place_fn place, void *user) {
+  fe_gen *g = e->gen;
+  fe_ir *ir = g->ir;
+  fe_region outer = fe_loop(ir, rows);
+  fe_coords c = {{{0}}, {0}};
+  place(user, outer.iv, &c);
+  fe_region inner = fe_loop(ir, columns);
+  fe_coords at = c;
+  at.at[g->rank - 1] = fe_add(ir, c.at[g->rank - 1], inner.iv);
+  at.flat = fe_add(ir, c.flat, inner.iv);
+  MlirValue v = fe_load(ir, buffer, FE_IDX(outer.iv, inner.iv));
+  v = run(e, e->n_vector, e->n, v, 0, (MlirValue){0}, &at);
+  fe_store(ir, v, g->flat[g->n_args - 1], 1, &at.flat);
+  fe_loop_end(ir, &inner);
+  fe_loop_end(ir, &outer);
+}

@@ -1,0 +1,66 @@
+//===- plan.c - tile sizes of contractions --------------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The register tile takes three vectors of B and as many rows of A as leave a
+// few registers free: 8 x 3 of 32 registers, 4 x 3 of 16. One broadcast of A is
+// then used three times and one vector of B eight times, which keeps two
+// multiply-add units busy with less than one and a half loads each.
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/kernel.h"
+
+#define FE_K_BLOCK 1024
+#define FE_K_WHOLE 4096 // up to here a constant panel stays in L2 unblocked
+
+static int64_t clamp(int64_t v, int64_t low, int64_t high) {
+  return v < low ? low : v > high ? high : v;
+}
+
+static int64_t round_up(int64_t v, int64_t unit) {
+  return (v + unit - 1) / unit * unit;
+}
+
+fe_contract_plan fe_contract_choose(const fe_target *t, unsigned elem_bits,
+                                    int64_t m, int64_t n, int64_t k,
+                                    bool packed, bool trans_b) {
+  fe_contract_plan p = {.lanes = t->vector_bits / elem_bits,
+                        .rows = t->vector_registers >= 32 ? 8 : 4,
+                        .vectors = 3,
+                        .panels = 4};
+  bool small = m != FE_DYN && m < 2 * (int64_t)p.rows;
+  p.pack_b = !packed && (trans_b || !small);
+  if (packed ? k > FE_K_WHOLE : p.pack_b && (k == FE_DYN || k > FE_K_BLOCK))
+    p.k_block = FE_K_BLOCK;
+  // A block of A that stays in L2 beside a panel of B. Where A as a whole is
+  // not much larger than L2, one block is better: B passes only once.
+  int64_t bytes = elem_bits / 8, l2 = t->l2_bytes ? t->l2_bytes : 256 << 10;
+  int64_t block = k == FE_DYN ? 256 : clamp(2 * l2 / (k * bytes), 128, 512);
+  if (p.k_block)
+    block = clamp(block, 128, 256);
+  if (m != FE_DYN && !p.k_block && k != FE_DYN && m * k * bytes <= 4 * l2)
+    block = m;
+  if (m != FE_DYN) // blocks of about the same size
+    block = m <= block
+                ? m
+                : (m + (m + block - 1) / block - 1) / ((m + block - 1) / block);
+  p.row_block = m != FE_DYN && block >= m ? m : round_up(block, p.rows);
+  (void)n;
+  return p;
+}
+
+char *fe_contract_explain(fe_arena *arena, const fe_contract_plan *p) {
+  return fe_printf(arena,
+                   "register tile %ux%u (%u vectors of %u), rows in blocks of "
+                   "%lld, K %s%.0lld, B %s",
+                   p->rows, p->vectors * p->lanes, p->rows * p->vectors,
+                   p->lanes, (long long)p->row_block,
+                   p->k_block ? "in blocks of " : "whole",
+                   (long long)p->k_block,
+                   p->pack_b ? "packed at run time" : "read in place");
+}
+
+unsigned fe_contract_panel(const fe_target *t, unsigned elem_bits) {
+  return 3 * t->vector_bits / elem_bits;
+}

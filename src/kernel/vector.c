@@ -1,0 +1,107 @@
+//===- vector.c - vector code that generators have in common --------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/kernel.h"
+
+#include <mlir-c/BuiltinAttributes.h>
+
+MlirValue fe_vfma(const fe_gen *g, MlirValue a, MlirValue b, MlirValue c) {
+  // Without the instruction vector.fma would become calls of fmaf.
+  return g->target->fma ? fe_fma(g->ir, a, b, c)
+                        : fe_add(g->ir, fe_mul(g->ir, a, b), c);
+}
+
+unsigned fe_gen_lanes(const fe_gen *g, MlirType elem) {
+  unsigned bits = fe_dtype_bits(fe_dtype_of_elem(elem));
+  unsigned lanes = bits ? g->target->vector_bits / bits : 4;
+  return lanes < 4 && bits < 64 ? 4 : lanes;
+}
+
+MlirValue fe_shuffle(fe_ir *ir, MlirValue a, MlirValue b, unsigned n,
+                     const int64_t *lanes) {
+  MlirType type = fe_vector_type(ir, n, fe_elem_of(a));
+  return fe_first(FE_OP(ir, "vector.shuffle", FE_VALUES(a, b), FE_TYPES(type),
+                        FE_ATTRS(fe_at_i64s(ir, "mask", n, lanes))));
+}
+
+/// Lane l of the result: from a, at l + from_a, where bit d of l is clear, else
+/// from b. One step of exchanging blocks of d lanes between two rows.
+static void exchange(fe_ir *ir, unsigned n, unsigned d, MlirValue *a,
+                     MlirValue *b) {
+  int64_t low[64], high[64];
+  for (unsigned l = 0; l < n; ++l) {
+    low[l] = l & d ? n + l - d : l;
+    high[l] = l & d ? n + l : l + d;
+  }
+  MlirValue x = fe_shuffle(ir, *a, *b, n, low);
+  *b = fe_shuffle(ir, *a, *b, n, high);
+  *a = x;
+}
+
+/// Transposes 4 x 4 blocks inside groups of four lanes, of four rows: unpck and
+/// shufps patterns, which x86 has as single instructions within 128 bits.
+static void transpose_quads(fe_ir *ir, unsigned n, MlirValue *r) {
+  int64_t lo1[64], hi1[64], lo2[64], hi2[64];
+  for (unsigned q = 0; q < n; q += 4)
+    for (unsigned l = 0; l < 4; ++l) {
+      unsigned other = l & 1 ? n : 0, upper = l & 2 ? n : 0;
+      lo1[q + l] = other + q + l / 2;
+      hi1[q + l] = other + q + l / 2 + 2;
+      lo2[q + l] = upper + q + (l & 1);
+      hi2[q + l] = upper + q + (l & 1) + 2;
+    }
+  MlirValue t[4] = {
+      fe_shuffle(ir, r[0], r[1], n, lo1), fe_shuffle(ir, r[0], r[1], n, hi1),
+      fe_shuffle(ir, r[2], r[3], n, lo1), fe_shuffle(ir, r[2], r[3], n, hi1)};
+  for (unsigned i = 0; i < 2; ++i) {
+    r[2 * i] = fe_shuffle(ir, t[i], t[i + 2], n, lo2);
+    r[2 * i + 1] = fe_shuffle(ir, t[i], t[i + 2], n, hi2);
+  }
+}
+
+void fe_vtranspose(fe_ir *ir, unsigned n, MlirValue *rows) {
+  unsigned d = 1;
+  if (n >= 4) {
+    for (unsigned i = 0; i < n; i += 4)
+      transpose_quads(ir, n, rows + i);
+    d = 4;
+  }
+  for (; d < n; d *= 2)
+    for (unsigned i = 0; i < n; ++i)
+      if (!(i & d))
+        exchange(ir, n, d, &rows[i], &rows[i + d]);
+}
+
+MlirValue fe_vexp2(const fe_gen *g, MlirValue x) {
+  // 2^x = 2^n * 2^f, f in [-1/2, 1/2]; minimax polynomial (Lawson) for 2^f with
+  // the constant term 1, so that whole numbers are exact; n is added to the
+  // exponent's bits. Rounding by the magic number needs no instruction for it.
+  static const double c[] = {0.00132647633, 0.00967151157, 0.0555073361,
+                             0.240222421,   0.693146978,   1.0};
+  fe_ir *ir = g->ir;
+  MlirType t = mlirValueGetType(x);
+  MlirValue low = fe_float(ir, t, -127), high = fe_float(ir, t, 128);
+  x = fe_select(ir, fe_cmp(ir, FE_LT, x, low), low, x);
+  x = fe_select(ir, fe_cmp(ir, FE_GT, x, high), high, x);
+  MlirValue magic = fe_float(ir, t, 12582912.0); // 1.5 * 2^23
+  MlirValue shifted = fe_add(ir, x, magic);
+  MlirValue f = fe_sub(ir, x, fe_sub(ir, shifted, magic));
+  MlirValue p = fe_float(ir, t, c[0]);
+  for (unsigned i = 1; i < FE_COUNT(c); ++i)
+    p = fe_vfma(g, p, f, fe_float(ir, t, c[i]));
+  // The low bits of `shifted` are n: shifted left by 23 the magic's vanish.
+  MlirType bits = fe_vector_type(ir, mlirShapedTypeGetDimSize(t, 0), ir->i32);
+  MlirValue n = fe_shl(ir, fe_bitcast(ir, shifted, bits), fe_int(ir, bits, 23));
+  return fe_bitcast(ir, fe_add(ir, fe_bitcast(ir, p, bits), n), t);
+}
+
+void fe_prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level) {
+  MlirNamedAttribute locality =
+      fe_named(ir, "localityHint", mlirIntegerAttrGet(ir->i32, level));
+  FE_OP(ir, "memref.prefetch", FE_VALUES(memref, index),
+        FE_ATTRS(fe_named(ir, "isWrite", mlirBoolAttrGet(ir->ctx, 0)), locality,
+                 fe_named(ir, "isDataCache", mlirBoolAttrGet(ir->ctx, 1))));
+}
