@@ -2,6 +2,8 @@
 #
 #   make            build            make test       set up, build, all tests
 #   make demo       a model at work  make install    PREFIX=/usr/local DESTDIR=
+#   make bench      speed against ONNX Runtime (BENCH='--threads 2 resnet50')
+#   make conformance   the official ONNX cases
 #   make check-asan    tests under the address and undefined sanitizers
 #   make format     clang-format over all sources
 #
@@ -32,6 +34,12 @@ test: setup-test all
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
+bench: setup-test all
+	@bench/run.sh $(BUILD) $(BENCH)
+
+conformance: setup-test all
+	@test/conformance/run.sh $(BUILD)
+
 check-asan: setup-test
 	@cmake -S . -B $(BUILD)-asan -G Ninja -DFERRULE_SANITIZE=ON \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS) > /dev/null
@@ -45,4 +53,4 @@ clean:
 	@rm -rf $(BUILD) $(BUILD)-asan
 
 .NOTPARALLEL:
-.PHONY: all demo test install check-asan format clean
+.PHONY: all demo test install bench conformance check-asan format clean

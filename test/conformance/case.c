@@ -1,0 +1,200 @@
+//===- case.c - one official case --------------------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: compile the model in this process for the host, run it on every data
+// set of the case, compare all outputs. The light cases come without inputs:
+// theirs is arange(n)/n in the shape of the first graph input.
+//
+//===----------------------------------------------------------------------===//
+#include "conformance.h"
+
+#include "ferrule/compiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct session {
+  fe_arena *arena;
+  fe_diags diags;
+  const char *first; // message of the first error
+  const onnx_ModelProto *proto;
+  const ferrule_model *model;
+} session;
+
+/// The operator of a model with one node, or "(several)".
+static const char *subject(const test_case *c, const onnx_GraphProto *g) {
+  if (c->light)
+    return "(network)";
+  if (strstr(c->name, "_expanded"))
+    return "(expanded)";
+  const char *op = NULL;
+  for (size_t i = 0; i < g->node.n; i++) {
+    const onnx_NodeProto *n = FE_PROTO_AT(NodeProto, g->node, i);
+    if (!n->op_type || strcmp(n->op_type, "Constant") == 0)
+      continue;
+    if (op && strcmp(op, n->op_type) != 0)
+      return "(several)";
+    op = n->op_type;
+  }
+  return op ? op : "Constant";
+}
+
+static void keep_first(void *user, const ferrule_diagnostic *d) {
+  session *s = user;
+  if (d->severity < FERRULE_ERROR || s->first)
+    return;
+  s->first = fe_printf(s->arena, "%s%s%s%s%s", d->op ? d->op : "",
+                       d->op ? ": " : "", d->message, d->attribute ? ": " : "",
+                       d->attribute ? d->attribute : "");
+}
+
+static fe_value_kind kind_of(const onnx_ValueInfoProto *v) {
+  if (v->type && v->type->sequence_type)
+    return FE_VALUE_SEQUENCE;
+  if (v->type && v->type->optional_type)
+    return FE_VALUE_OPTIONAL;
+  return FE_VALUE_TENSOR;
+}
+
+/// Reads DIR/STEM_K.pb. An absent file or a value that is no tensor: false.
+static bool read_tensor(session *s, const char *path,
+                        const onnx_ValueInfoProto *info, fe_tensor *out) {
+  fe_file file;
+  fe_source *source = FE_NEW(s->arena, fe_source);
+  fe_value value;
+  if (access(path, R_OK) || fe_file_map(&s->diags, path, &file))
+    return false;
+  fe_source_init(source, &s->diags, s->arena, path, file.data, file.size);
+  if (fe_value_read(source, kind_of(info), &value) ||
+      value.kind != FE_VALUE_TENSOR || value.tensor.dtype == FE_STRING)
+    return false;
+  *out = value.tensor;
+  return true;
+}
+
+static void *aligned_copy(const void *data, size_t size) {
+  void *p = aligned_alloc(64, (size / 64 + 1) * 64);
+  if (p && size)
+    memcpy(p, data, size);
+  return p;
+}
+
+/// Index of the model's input or output called `name`, or `position`.
+static uint32_t value_index(const ferrule_value_info *infos, uint32_t n,
+                            const char *name, uint32_t position) {
+  for (uint32_t i = 0; i < n; i++)
+    if (strcmp(infos[i].name, name) == 0)
+      return i;
+  return position;
+}
+
+static void *allocate(void *user, size_t bytes) {
+  (void)user;
+  return aligned_alloc(64, (bytes / 64 + 1) * 64);
+}
+
+static void release(void *user, void *block) {
+  (void)user;
+  free(block);
+}
+
+/// The light cases' input: arange(n) / n.
+static void fill_light(ferrule_tensor *in, const ferrule_value_info *info) {
+  int64_t n = 1;
+  in->dtype = info->dtype;
+  in->rank = info->rank;
+  for (int32_t d = 0; d < info->rank; d++)
+    n *= in->dims[d] = info->dims[d] > 0 ? info->dims[d] : 1;
+  float *data = malloc((size_t)n * sizeof *data);
+  for (int64_t i = 0; i < n; i++)
+    data[i] = (float)i / (float)n;
+  in->data = data;
+}
+
+/// Runs one data set; NULL, or what is wrong.
+static const char *run_set(session *s, const test_case *c, const char *dir) {
+  const ferrule_model *m = s->model;
+  const onnx_GraphProto *g = s->proto->graph;
+  ferrule_tensor *in = FE_NEW_N(s->arena, ferrule_tensor, m->n_inputs);
+  ferrule_tensor *out = FE_NEW_N(s->arena, ferrule_tensor, m->n_outputs);
+  for (uint32_t i = 0; !c->light && i < g->input.n; i++) {
+    const onnx_ValueInfoProto *info = FE_PROTO_AT(ValueInfoProto, g->input, i);
+    uint32_t k = value_index(m->inputs, m->n_inputs, info->name, UINT32_MAX);
+    fe_tensor t;
+    if (k == UINT32_MAX)
+      continue; // an unused input
+    if (!read_tensor(s, fe_printf(s->arena, "%s/input_%u.pb", dir, i), info,
+                     &t))
+      return fe_printf(s->arena, "input %u cannot be read", i);
+    in[k] = (ferrule_tensor){.data = aligned_copy(t.data, t.size),
+                             .dtype = (int32_t)t.dtype,
+                             .rank = (int32_t)t.rank};
+    memcpy(in[k].dims, t.dims, t.rank * sizeof *t.dims);
+  }
+  if (c->light)
+    fill_light(in, m->inputs);
+
+  int64_t symbols[FERRULE_MAX_SYMBOLS];
+  int status = ferrule_model_symbols(m, in, symbols);
+  if (status)
+    return fe_printf(s->arena, "inputs: %s", ferrule_model_message(m, status));
+  void *memory = allocate(NULL, (size_t)m->arena_size(symbols));
+  ferrule_run_options options = {.allocate = allocate, .release = release};
+  status = ferrule_model_run(m, in, out, memory, &options);
+  if (status)
+    return fe_printf(s->arena, "run: %s", ferrule_model_message(m, status));
+
+  for (uint32_t i = 0; i < g->output.n; i++) {
+    const onnx_ValueInfoProto *info = FE_PROTO_AT(ValueInfoProto, g->output, i);
+    uint32_t k = value_index(m->outputs, m->n_outputs, info->name, i);
+    fe_tensor want;
+    const char *path =
+        c->light ? c->data : fe_printf(s->arena, "%s/output_%u.pb", dir, i);
+    if (!read_tensor(s, path, info, &want))
+      return fe_printf(s->arena, "expected output %u cannot be read", i);
+    const char *why = compare(s->arena, &out[k], &want);
+    if (why)
+      return fe_printf(s->arena, "%s: %s", info->name, why);
+  }
+  return NULL;
+}
+
+outcome case_run(fe_arena *arena, const test_case *c, const char **op,
+                 const char **why) {
+  session s = {.arena = arena};
+  s.diags = (fe_diags){.arena = arena, .file = c->model};
+  fe_file file;
+  onnx_ModelProto *proto;
+  *op = "(unread)";
+  *why = "the model cannot be read";
+  if (fe_file_map(&s.diags, c->model, &file) ||
+      fe_proto_model(&s.diags, arena, c->model, file.data, file.size, &proto) ||
+      !proto->graph)
+    return FAILED;
+  s.proto = proto;
+  *op = subject(c, proto->graph);
+
+  ferrule_program *program;
+  ferrule_options options = {
+      .opt_level = 1, .threads = 1, .diagnostic = keep_first, .user = &s};
+  ferrule_status status = ferrule_load(c->model, &options, &program);
+  if (status != FERRULE_OK) {
+    *why = s.first ? s.first : "no diagnostic";
+    return status == FERRULE_REFUSED && s.first ? REFUSED : FAILED;
+  }
+  s.model = ferrule_program_model(program);
+  unsigned sets = 0;
+  for (;; sets++) {
+    const char *dir = fe_printf(arena, "%s/test_data_set_%u", c->data, sets);
+    if (c->light ? sets : access(dir, R_OK) != 0)
+      break;
+    *why = run_set(&s, c, dir);
+    if (*why)
+      return FAILED;
+  }
+  *why = sets ? NULL : "the case has no data";
+  return sets ? PASSED : FAILED;
+}

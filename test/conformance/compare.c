@@ -1,0 +1,101 @@
+//===- compare.c - a result against the expected one -------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The rule of the official runner (numpy.testing.assert_allclose):
+// |got - want| <= atol + rtol * |want|, NaN equals NaN, infinities are equal
+// when they are the same.
+//
+//===----------------------------------------------------------------------===//
+#include "conformance.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double rtol = 1e-3, atol = 1e-7;
+
+static double from_half(uint16_t h) {
+  int exponent = h >> 10 & 31, mantissa = h & 1023;
+  double v = exponent == 31  ? (mantissa ? NAN : INFINITY)
+             : exponent == 0 ? ldexp(mantissa, -24)
+                             : ldexp(mantissa + 1024, exponent - 25);
+  return h >> 15 ? -v : v;
+}
+
+static double from_bfloat(uint16_t b) {
+  uint32_t bits = (uint32_t)b << 16;
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  return (double)f;
+}
+
+/// Element i as a double; only for the types with a tolerance.
+static double element(const void *data, fe_dtype t, int64_t i) {
+  union {
+    float f;
+    double d;
+    uint16_t u;
+  } v;
+  size_t size = fe_dtype_bits(t) / 8;
+  memcpy(&v, (const char *)data + (size_t)i * size, size);
+  return t == FE_F32   ? (double)v.f
+         : t == FE_F64 ? v.d
+         : t == FE_F16 ? from_half(v.u)
+                       : from_bfloat(v.u);
+}
+
+static bool has_tolerance(fe_dtype t) {
+  return t == FE_F32 || t == FE_F64 || t == FE_F16 || t == FE_BF16;
+}
+
+static const char *shape_text(fe_arena *arena, unsigned rank,
+                              const int64_t *dims) {
+  fe_buf b = {0};
+  for (unsigned i = 0; i < rank; i++)
+    fe_buf_printf(arena, &b, "%s%lld", i ? "x" : "", (long long)dims[i]);
+  return rank ? b.at : "scalar";
+}
+
+static const char *compare_floats(fe_arena *arena, const void *got,
+                                  const fe_tensor *want) {
+  int64_t wrong = 0, first = -1;
+  for (int64_t i = 0; i < want->count; i++) {
+    double g = element(got, want->dtype, i);
+    double w = element(want->data, want->dtype, i);
+    bool same = isnan(w)   ? isnan(g)
+                : isinf(w) ? g == w
+                           : fabs(g - w) <= atol + rtol * fabs(w);
+    if (!same && wrong++ == 0)
+      first = i;
+  }
+  if (!wrong)
+    return NULL;
+  return fe_printf(arena, "%lld of %lld differ, [%lld] is %g, should be %g",
+                   (long long)wrong, (long long)want->count, (long long)first,
+                   element(got, want->dtype, first),
+                   element(want->data, want->dtype, first));
+}
+
+const char *compare(fe_arena *arena, const ferrule_tensor *got,
+                    const fe_tensor *want) {
+  if (got->dtype != (int32_t)want->dtype)
+    return fe_printf(arena, "type is %s, should be %s",
+                     fe_dtype_name((fe_dtype)got->dtype),
+                     fe_dtype_name(want->dtype));
+  if (got->rank != (int32_t)want->rank ||
+      memcmp(got->dims, want->dims, want->rank * sizeof *want->dims) != 0)
+    return fe_printf(arena, "shape is %s, should be %s",
+                     shape_text(arena, (unsigned)got->rank, got->dims),
+                     shape_text(arena, want->rank, want->dims));
+  if (has_tolerance(want->dtype))
+    return compare_floats(arena, got->data, want);
+  const unsigned char *g = got->data, *w = want->data;
+  for (size_t i = 0; i < want->size; i++)
+    if (g[i] != w[i]) {
+      unsigned bits = fe_dtype_bits(want->dtype);
+      return fe_printf(arena, "[%zu] differs (byte %02x, should be %02x)",
+                       i * 8 / (bits ? bits : 8), g[i], w[i]);
+    }
+  return NULL;
+}

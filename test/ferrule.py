@@ -1,0 +1,232 @@
+"""libferrule and compiled models from Python, for tests and benchmarks.
+
+    model = ferrule.load("model.onnx", ["batch=1"])  # into this process
+    ferrule.compile("model.onnx", "model.so")
+    model = ferrule.open("model.so")
+    outputs = model.run({"x": array})           # arrays by name
+
+Environment: FERRULE_BUILD, the build folder. Needs: numpy.
+"""
+import ctypes as c
+import os
+import time
+
+import numpy as np
+
+BUILD = os.environ.get("FERRULE_BUILD",
+                       os.path.join(os.path.dirname(__file__), "..", "build"))
+MAX_RANK, MAX_SYMBOLS, ALIGN, UNKNOWN = 16, 64, 64, -2**63
+
+# ferrule_dtype; numpy has no bfloat16, which is shown as its bits.
+DTYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16,
+          6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16,
+          11: np.float64, 12: np.uint32, 13: np.uint64, 16: np.uint16}
+NUMBERS = {np.dtype(t): n for n, t in reversed(DTYPES.items())}
+
+
+class Tensor(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("capacity", c.c_int64),
+                ("dtype", c.c_int32), ("rank", c.c_int32),
+                ("dims", c.c_int64 * MAX_RANK)]
+
+
+class ValueInfo(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("dtype", c.c_int32),
+                ("rank", c.c_int32), ("dims", c.POINTER(c.c_int64))]
+
+
+ALLOCATE = c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_size_t)
+RELEASE = c.CFUNCTYPE(None, c.c_void_p, c.c_void_p)
+
+
+class RunOptions(c.Structure):
+    _fields_ = [("parallel_for", c.c_void_p), ("allocate", c.c_void_p),
+                ("release", c.c_void_p), ("user", c.c_void_p),
+                ("threads", c.c_int32)]
+
+
+class ModelStruct(c.Structure):
+    _fields_ = [("abi_version", c.c_uint32), ("name", c.c_char_p),
+                ("compiler", c.c_char_p), ("cpu", c.c_char_p),
+                ("n_inputs", c.c_uint32), ("n_outputs", c.c_uint32),
+                ("n_symbols", c.c_uint32), ("n_messages", c.c_uint32),
+                ("inputs", c.POINTER(ValueInfo)),
+                ("outputs", c.POINTER(ValueInfo)),
+                ("symbols", c.POINTER(c.c_char_p)),
+                ("messages", c.POINTER(c.c_char_p)),
+                ("weight_bytes", c.c_uint64),
+                ("arena_size", c.CFUNCTYPE(c.c_int64, c.POINTER(c.c_int64))),
+                ("run", c.c_void_p)]
+
+
+class Diagnostic(c.Structure):
+    _fields_ = [("severity", c.c_int), ("file", c.c_char_p),
+                ("node", c.c_char_p), ("op", c.c_char_p),
+                ("attribute", c.c_char_p), ("message", c.c_char_p),
+                ("hint", c.c_char_p)]
+
+
+class Dim(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("value", c.c_int64)]
+
+
+DIAGNOSTIC = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(Diagnostic))
+
+
+class Options(c.Structure):
+    _fields_ = [("target", c.c_char_p), ("prefix", c.c_char_p),
+                ("name", c.c_char_p), ("opt_level", c.c_int),
+                ("threads", c.c_int), ("dims", c.POINTER(Dim)),
+                ("n_dims", c.c_size_t), ("weights_beside", c.c_bool),
+                ("diagnostic", DIAGNOSTIC), ("progress", c.c_void_p),
+                ("user", c.c_void_p)]
+
+
+class Error(Exception):
+    """A model that was refused; .status is the ferrule_status."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+
+
+def _library():
+    lib = c.CDLL(os.path.join(BUILD, "lib", "libferrule.so"))
+    model, tensors = c.POINTER(ModelStruct), c.POINTER(Tensor)
+    lib.ferrule_model_symbols.argtypes = [model, tensors, c.POINTER(c.c_int64)]
+    lib.ferrule_model_run.argtypes = [model, tensors, tensors, c.c_void_p,
+                                      c.POINTER(RunOptions)]
+    lib.ferrule_model_message.argtypes = [model, c.c_int]
+    lib.ferrule_model_message.restype = c.c_char_p
+    lib.ferrule_program_model.argtypes = [c.c_void_p]
+    lib.ferrule_program_model.restype = model
+    lib.ferrule_pool_create.restype = c.c_void_p
+    lib.ferrule_pool_options.argtypes = [c.c_void_p]
+    lib.ferrule_pool_options.restype = RunOptions
+    return lib
+
+
+_lib = _library()
+_libc = c.CDLL(None)
+_libc.free.argtypes = [c.c_void_p]
+_libc.aligned_alloc.argtypes = [c.c_size_t, c.c_size_t]
+_libc.aligned_alloc.restype = c.c_void_p
+_allocate = ALLOCATE(
+    lambda _, size: _libc.aligned_alloc(ALIGN, (size // ALIGN + 1) * ALIGN))
+_release = RELEASE(lambda _, block: _libc.free(block))
+
+
+def _call(function, path, output, dims=(), **options):
+    messages = []
+
+    def receive(_, diagnostic):
+        d = diagnostic.contents
+        parts = [d.op, d.node, d.message, d.hint]
+        messages.append(": ".join(p.decode() for p in parts if p))
+
+    o = Options(diagnostic=DIAGNOSTIC(receive), **options)
+    pairs = [d.split("=") for d in dims]
+    o.dims = (Dim * len(pairs))(*[(n.encode(), int(v)) for n, v in pairs])
+    o.n_dims = len(pairs)
+    if isinstance(output, str):
+        status = function(path.encode(), output.encode(), c.byref(o))
+    else:
+        status = function(path.encode(), c.byref(o), output)
+    if status:
+        raise Error(status, "\n".join(messages))
+
+
+def compile(path, output, dims=(), **options):
+    """Compiles to .so, .o, .a, .ll or .s. Options as in compiler.h."""
+    _call(_lib.ferrule_compile, path, output, dims, **options)
+
+
+def load(path, dims=(), **options):
+    """Compiles into this process."""
+    program = c.c_void_p()
+    _call(_lib.ferrule_load, path, c.byref(program), dims, **options)
+    return Model(_lib.ferrule_program_model(program).contents)
+
+
+def open(path, prefix="ferrule"):
+    """A compiled .so."""
+    library = c.CDLL(os.path.abspath(path), mode=os.RTLD_LOCAL)
+    return Model(ModelStruct.in_dll(library, prefix + "_model"), library)
+
+
+class Model:
+    def __init__(self, struct, library=None, threads=1):
+        self.struct, self.library = struct, library
+        self.inputs = [struct.inputs[i].name.decode()
+                       for i in range(struct.n_inputs)]
+        self.outputs = [struct.outputs[i].name.decode()
+                        for i in range(struct.n_outputs)]
+        self.set_threads(threads)
+
+    def set_threads(self, threads):
+        self.options = RunOptions()
+        if threads > 1:
+            self.options = _lib.ferrule_pool_options(
+                _lib.ferrule_pool_create(threads))
+        self.options.allocate = c.cast(_allocate, c.c_void_p)
+        self.options.release = c.cast(_release, c.c_void_p)
+
+    def prepare(self, arrays):
+        """Everything that a run needs; for repeated runs of run_prepared."""
+        s = self.struct
+        run = _Run()
+        run.arrays = [np.ascontiguousarray(arrays[n]).reshape(arrays[n].shape)
+                      for n in self.inputs]
+        run.inputs = (Tensor * max(1, s.n_inputs))()
+        for i, a in enumerate(run.arrays):
+            number = NUMBERS[a.dtype]
+            if s.inputs[i].dtype == 16 and a.dtype == np.uint16:
+                number = 16
+            t = run.inputs[i]
+            t.data, t.dtype, t.rank = a.ctypes.data, number, a.ndim
+            t.dims[:a.ndim] = a.shape
+        run.outputs = (Tensor * max(1, s.n_outputs))()
+        symbols = (c.c_int64 * MAX_SYMBOLS)()
+        self._check(_lib.ferrule_model_symbols(c.byref(s), run.inputs, symbols))
+        memory = np.zeros(s.arena_size(symbols) + ALIGN, np.uint8)
+        run.memory = memory
+        run.arena = (memory.ctypes.data + ALIGN - 1) // ALIGN * ALIGN
+        return run
+
+    def run_prepared(self, run):
+        """Only the run. The first one allocates the outputs, others reuse."""
+        self._check(_lib.ferrule_model_run(
+            c.byref(self.struct), run.inputs, run.outputs, run.arena,
+            c.byref(self.options)))
+
+    def time_prepared(self, run):
+        """Seconds of one run."""
+        call, model = _lib.ferrule_model_run, c.byref(self.struct)
+        options = c.byref(self.options)
+        start = time.perf_counter()
+        call(model, run.inputs, run.outputs, run.arena, options)
+        return time.perf_counter() - start
+
+    def run(self, arrays):
+        run = self.prepare(arrays)
+        self.run_prepared(run)
+        results = {}
+        for i, name in enumerate(self.outputs):
+            t = run.outputs[i]
+            shape = tuple(t.dims[:t.rank])
+            dtype = np.dtype(DTYPES[t.dtype])
+            size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+            data = c.string_at(t.data, size) if size else b""
+            results[name] = np.frombuffer(data, dtype).reshape(shape)
+            if t.data:
+                _libc.free(t.data)
+        return results
+
+    def _check(self, status):
+        if status:
+            text = _lib.ferrule_model_message(c.byref(self.struct), status)
+            raise Error(status, text.decode())
+
+
+class _Run:
+    pass
