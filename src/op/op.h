@@ -128,6 +128,9 @@ typedef struct fe_contents {
   MlirAffineExpr at[FE_MAX_CONTENTS];
 } fe_contents;
 bool fe_contents_of(fe_ir *ir, MlirValue v, fe_contents *out);
+/// The same, but single elements may be unknown: null expressions. The
+/// `contents` functions of rows use and give these.
+bool fe_contents_partial(fe_ir *ir, MlirValue v, fe_contents *out);
 /// All contents are plain numbers: writes up to cap, gives the count; -1: not.
 int fe_const_ints(fe_ir *ir, MlirValue v, int64_t *out, unsigned cap);
 /// Scalar constant of any numeric type.
@@ -298,7 +301,8 @@ struct fe_op_row {
   unsigned flags;
   fe_status (*upgrade)(fe_node *n);
   fe_status (*infer)(fe_infer *f); // NULL for pointwise: broadcast, type of T
-  /// Symbolic contents of result 0 from those of the operands.
+  /// Symbolic contents of result 0 from those of the operands. On entry
+  /// out->dims and out->n hold its shape, which is static.
   bool (*contents)(fe_ir *ir, MlirOperation op, fe_contents *out);
   /// Result values from simpler onnx ops, at import, when FE_FUNCTION.
   fe_status (*expand)(fe_node *n, MlirValue *results);

@@ -1,0 +1,197 @@
+//===- constant.c - making and reading onnx.constant -------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Small constants are dense attributes, so that dumps can be read; the rest
+// are blobs. Readers see plain bytes either way: splats are written out and
+// MLIR's bit-packed i1 becomes a byte per element. Types below 8 bits are
+// always blobs, packed as in the standard.
+//
+//===----------------------------------------------------------------------===//
+#include "op/op.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { INLINE_COUNT = 64 };
+
+static MlirValue constant_op(fe_ir *ir, MlirType type, MlirNamedAttribute a) {
+  return fe_first(FE_OP(ir, "onnx.constant", FE_TYPES(type), FE_ATTRS(a)));
+}
+
+/// Null where a dense attribute would not do.
+static MlirAttribute dense(MlirType type, fe_dtype t, int64_t count,
+                           const void *data) {
+  if (count > INLINE_COUNT || fe_dtype_bits(t) < 8)
+    return (MlirAttribute){0};
+  if (t == FE_BOOL) {
+    int flags[INLINE_COUNT];
+    for (int64_t i = 0; i < count; ++i)
+      flags[i] = ((const uint8_t *)data)[i] != 0;
+    return mlirDenseElementsAttrBoolGet(type, count, flags);
+  }
+  if (!count)
+    return mlirDenseElementsAttrGet(type, 0, NULL);
+  return mlirDenseElementsAttrRawBufferGet(
+      type, (size_t)count * (fe_dtype_bits(t) / 8), data);
+}
+
+MlirValue fe_constant(fe_ir *ir, const char *name, fe_dtype t, unsigned rank,
+                      const int64_t *dims, const void *data) {
+  int64_t count = 1;
+  for (unsigned i = 0; i < rank; ++i)
+    count *= dims[i];
+  MlirType type = fe_tensor_static(ir, fe_elem_type(ir, t), rank, dims);
+  MlirAttribute value = dense(type, t, count, data);
+  if (!mlirAttributeIsNull(value))
+    return constant_op(ir, type, fe_named(ir, "value", value));
+  size_t size = ((size_t)count * fe_dtype_bits(t) + 7) / 8;
+  fe_blob *blob =
+      fe_blob_add(ir->blobs, name ? name : "constant", data, size, NULL, 0);
+  return constant_op(ir, type, fe_at_str(ir, "blob", blob->name));
+}
+
+MlirValue fe_constant_i64s(fe_ir *ir, unsigned n, const int64_t *v) {
+  int64_t dim = n;
+  return fe_constant(ir, NULL, FE_I64, 1, &dim,
+                     fe_memdup(ir->arena, v, n * sizeof *v));
+}
+
+MlirValue fe_constant_scalar(fe_ir *ir, fe_dtype t, double v) {
+  MlirType elem = fe_elem_type(ir, t);
+  MlirType type = fe_tensor_static(ir, elem, 0, NULL);
+  MlirAttribute e;
+  if (mlirTypeIsAFloat(elem))
+    e = mlirFloatAttrDoubleGet(ir->ctx, elem, v);
+  else if (t == FE_BOOL)
+    e = mlirIntegerAttrGet(elem, v != 0);
+  else if (v >= 0x1p63)
+    e = mlirIntegerAttrGet(elem, (int64_t)(uint64_t)v);
+  else
+    e = mlirIntegerAttrGet(elem, (int64_t)v);
+  return constant_op(
+      ir, type, fe_named(ir, "value", mlirDenseElementsAttrSplatGet(type, e)));
+}
+
+//===-- Reading -------------------------------------------------------------//
+
+static bool read_dense(fe_ir *ir, MlirAttribute a, fe_const *c) {
+  if (!mlirAttributeIsADenseElements(a))
+    return false;
+  bool splat = c->count > 1 && mlirDenseElementsAttrIsSplat(a);
+  size_t n = (size_t)c->count, width = fe_dtype_bits(c->dtype) / 8;
+  if (c->dtype == FE_BOOL) {
+    uint8_t *bytes = fe_alloc(ir->arena, n);
+    if (splat)
+      memset(bytes, mlirDenseElementsAttrGetBoolSplatValue(a), n);
+    else
+      for (size_t i = 0; i < n; ++i)
+        bytes[i] = mlirDenseElementsAttrGetBoolValue(a, (intptr_t)i);
+    c->data = bytes;
+    return true;
+  }
+  if (!width)
+    return false;
+  const uint8_t *raw = mlirDenseElementsAttrGetRawData(a);
+  c->data = raw;
+  if (splat) {
+    uint8_t *bytes = fe_alloc(ir->arena, n * width);
+    for (size_t i = 0; i < n; ++i)
+      memcpy(bytes + i * width, raw, width);
+    c->data = bytes;
+  }
+  return true;
+}
+
+bool fe_const_of(fe_ir *ir, MlirValue v, fe_const *out) {
+  MlirOperation op = fe_def(v);
+  if (!fe_op_is(op, "onnx.constant"))
+    return false;
+  MlirType type = mlirValueGetType(v);
+  if (!mlirTypeIsARankedTensor(type) || !mlirShapedTypeHasStaticShape(type))
+    return false;
+  *out = (fe_const){.dtype = fe_dtype_of_elem(fe_elem_of(v)), .count = 1};
+  for (unsigned i = 0, rank = fe_rank(v); i < rank; ++i)
+    out->count *= fe_static_dim(v, i);
+  out->size = ((size_t)out->count * fe_dtype_bits(out->dtype) + 7) / 8;
+  const char *name = fe_attr_str(ir->arena, op, "blob", NULL);
+  if (!name)
+    return read_dense(ir, fe_attr(op, "value"), out);
+  const fe_blob *blob = fe_blob_find(ir->blobs, name);
+  if (!blob || blob->size < out->size)
+    return false;
+  out->data = blob->data;
+  return true;
+}
+
+static double half_to_double(uint16_t h) {
+  int exponent = h >> 10 & 31, mantissa = h & 1023;
+  double v = exponent == 31  ? mantissa ? NAN : INFINITY
+             : exponent == 0 ? ldexp(mantissa, -24)
+                             : ldexp(mantissa + 1024, exponent - 25);
+  return h & 0x8000 ? -v : v;
+}
+
+#define LOAD(T, var)                                                           \
+  T var;                                                                       \
+  memcpy(&var, (const char *)c->data + i * (int64_t)sizeof(T), sizeof(T))
+#define INTEGERS(X)                                                            \
+  X(FE_U8, uint8_t)                                                            \
+  X(FE_I8, int8_t)                                                             \
+  X(FE_U16, uint16_t)                                                          \
+  X(FE_I16, int16_t)                                                           \
+  X(FE_U32, uint32_t)                                                          \
+  X(FE_I32, int32_t)                                                           \
+  X(FE_U64, uint64_t)                                                          \
+  X(FE_I64, int64_t)                                                           \
+  X(FE_BOOL, uint8_t)
+
+double fe_const_f64(const fe_const *c, int64_t i) {
+  switch (c->dtype) {
+  case FE_F32: {
+    LOAD(float, x);
+    return x;
+  }
+  case FE_F64: {
+    LOAD(double, x);
+    return x;
+  }
+  case FE_F16: {
+    LOAD(uint16_t, x);
+    return half_to_double(x);
+  }
+  case FE_BF16: {
+    LOAD(uint16_t, x);
+    uint32_t bits = (uint32_t)x << 16;
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+  }
+#define X(t, T)                                                                \
+  case t: {                                                                    \
+    LOAD(T, x);                                                                \
+    return (double)x;                                                          \
+  }
+    INTEGERS(X)
+#undef X
+  default:
+    return 0;
+  }
+}
+
+int64_t fe_const_i64(const fe_const *c, int64_t i) {
+  switch (c->dtype) {
+#define X(t, T)                                                                \
+  case t: {                                                                    \
+    LOAD(T, x);                                                                \
+    return (int64_t)x;                                                         \
+  }
+    INTEGERS(X)
+#undef X
+  default: {
+    double v = fe_const_f64(c, i);
+    return v > -0x1p63 && v < 0x1p63 ? (int64_t)v : 0;
+  }
+  }
+}

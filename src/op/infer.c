@@ -1,0 +1,80 @@
+//===- infer.c - helpers of shape inference ----------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Dims are uniqued affine expressions, so equal sizes are the same object.
+// Where two different symbolic sizes meet, nothing is known but that they agree
+// at run time or that one is 1: the result is a fresh symbol.
+//
+//===----------------------------------------------------------------------===//
+#include "op/signature.h"
+
+#include <inttypes.h>
+
+fe_status fe_in_dims(fe_infer *f, unsigned i, fe_dims *out) {
+  if (i < f->n_in && fe_dims_of(f->ir, f->in[i], out))
+    return FE_OK;
+  fe_sig sig;
+  fe_sig_parse(f->row->inputs, &sig);
+  fe_where where = f->where;
+  where.attr = i < sig.n ? sig.at[i].name : NULL;
+  return fe_error(f->ir->diags, where, NULL, "the input %s",
+                  i < f->n_in && !fe_is_null(f->in[i]) ? "is not a tensor"
+                                                       : "is missing");
+}
+
+fe_dtype fe_in_dtype(const fe_infer *f, unsigned i) {
+  if (i >= f->n_in || fe_is_null(f->in[i]))
+    return FE_UNDEFINED;
+  return fe_dtype_of_elem(fe_elem_of(f->in[i]));
+}
+
+void fe_out_tensor(fe_infer *f, unsigned i, fe_dtype t, const fe_dims *d) {
+  if (i < f->n_out)
+    f->out[i] = fe_tensor_type(f->ir, fe_elem_type(f->ir, t), d);
+}
+
+MlirAffineExpr fe_fresh_dim(fe_infer *f) {
+  return fe_dim_symbol(f->ir, fe_symbol(f->ir, NULL));
+}
+
+fe_status fe_broadcast_dims(fe_infer *f, const fe_dims *a, const fe_dims *b,
+                            fe_dims *out) {
+  fe_dims r = {.rank = a->rank > b->rank ? a->rank : b->rank};
+  for (unsigned i = 0; i < r.rank; ++i) {
+    unsigned from_end = r.rank - i;
+    if (from_end > a->rank || from_end > b->rank) {
+      r.d[i] = from_end > a->rank ? b->d[b->rank - from_end]
+                                  : a->d[a->rank - from_end];
+      continue;
+    }
+    MlirAffineExpr x = a->d[a->rank - from_end], y = b->d[b->rank - from_end];
+    int64_t nx = fe_dim_static(x), ny = fe_dim_static(y);
+    if (fe_dim_same(x, y) || ny == 1)
+      r.d[i] = x;
+    else if (nx == 1)
+      r.d[i] = y;
+    else if (nx != FE_DYN && ny != FE_DYN)
+      return fe_infer_error(f, NULL,
+                            "sizes %" PRId64 " and %" PRId64
+                            " in dimension %u of the result cannot be "
+                            "broadcast together",
+                            nx, ny, i);
+    else if (nx != FE_DYN || ny != FE_DYN)
+      r.d[i] = nx != FE_DYN ? x : y; // the other is that at run time, or 1
+    else
+      r.d[i] = fe_fresh_dim(f);
+  }
+  *out = r;
+  return FE_OK;
+}
+
+fe_status fe_axis(fe_infer *f, int64_t axis, unsigned rank, unsigned *out) {
+  int64_t r = rank;
+  if (axis < -r || axis >= r)
+    return fe_infer_error(
+        f, NULL, "axis %" PRId64 " is out of range for rank %u", axis, rank);
+  *out = (unsigned)(axis < 0 ? axis + r : axis);
+  return FE_OK;
+}
