@@ -261,9 +261,10 @@ MlirOperation fe_call(fe_ir *ir, const char *callee, unsigned n,
 
 //===-- Types ---------------------------------------------------------------//
 
-/// Standard element type: unsigned as ui8..., bool as i1.
+/// Standard element type: unsigned as ui8..., bool as i1, string as !llvm.ptr.
 MlirType fe_elem_type(fe_ir *ir, fe_dtype t);
-/// As computed with and stored after lowering: signless; bool is i8.
+/// As computed with and stored after lowering: signless; bool is i8, string is
+/// i64 (the address of the text).
 MlirType fe_storage_type(fe_ir *ir, fe_dtype t);
 fe_dtype fe_dtype_of_elem(MlirType elem);
 MlirType fe_elem_of(MlirValue v);  // element type of tensor/memref/vector

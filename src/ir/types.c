@@ -19,7 +19,7 @@ typedef struct dtype_row {
   const char *name; // as in TensorProto.DataType
   const char *short_name;
   unsigned char bits, kind;
-  MlirType (*make)(MlirContext ctx); // NULL: integer, or see fe_elem_type
+  MlirType (*make)(MlirContext ctx); // NULL: integer, or see make_type
 } dtype_row;
 
 static MlirType make_complex(MlirContext ctx) {
@@ -74,35 +74,27 @@ bool fe_dtype_is_float(fe_dtype t) { return row_of(t)->kind == FLOAT; }
 bool fe_dtype_is_signed(fe_dtype t) { return row_of(t)->kind == SIGNED; }
 bool fe_dtype_is_unsigned(fe_dtype t) { return row_of(t)->kind == UNSIGNED; }
 
-/// What both views of an element type share; null for integers and bool.
-static MlirType common_type(fe_ir *ir, fe_dtype t) {
+static MlirType make_type(fe_ir *ir, fe_dtype t, bool is_storage) {
   const dtype_row *row = row_of(t);
   if (row->make)
     return row->make(ir->ctx);
-  if (t == FE_STRING) // a pointer to the NUL-terminated text
-    return ir->ptr;
-  if (row->bits == 0)
+  if (t == FE_STRING) // pointers cannot be elements of memrefs
+    return is_storage ? ir->i64 : ir->ptr;
+  if (row->bits == 0) {
     fe_ir_fail(ir, "there is no type for element type %d", (int)t);
-  return (MlirType){0};
+    return (MlirType){0};
+  }
+  if (t == FE_BOOL)
+    return is_storage ? ir->i8 : ir->i1;
+  return row->kind == UNSIGNED && !is_storage
+             ? mlirIntegerTypeUnsignedGet(ir->ctx, row->bits)
+             : mlirIntegerTypeGet(ir->ctx, row->bits);
 }
 
-MlirType fe_elem_type(fe_ir *ir, fe_dtype t) {
-  const dtype_row *row = row_of(t);
-  MlirType type = common_type(ir, t);
-  if (!mlirTypeIsNull(type) || row->bits == 0)
-    return type;
-  if (t == FE_BOOL)
-    return ir->i1;
-  return row->kind == UNSIGNED ? mlirIntegerTypeUnsignedGet(ir->ctx, row->bits)
-                               : mlirIntegerTypeGet(ir->ctx, row->bits);
-}
+MlirType fe_elem_type(fe_ir *ir, fe_dtype t) { return make_type(ir, t, false); }
 
 MlirType fe_storage_type(fe_ir *ir, fe_dtype t) {
-  const dtype_row *row = row_of(t);
-  MlirType type = common_type(ir, t);
-  if (!mlirTypeIsNull(type) || row->bits == 0)
-    return type;
-  return mlirIntegerTypeGet(ir->ctx, row->bits);
+  return make_type(ir, t, true);
 }
 
 fe_dtype fe_dtype_of_elem(MlirType elem) {
