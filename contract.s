@@ -1327,4 +1327,5 @@ _mlir_ciface_k:
 .Lfunc_end1:
 	.size	_mlir_ciface_k, .Lfunc_end1-_mlir_ciface_k
 
+	.ident	"Debian clang version 22.1.8 (1~deb12u1)"
 	.section	".note.GNU-stack","",@progbits

@@ -80,6 +80,7 @@ typedef struct fe_epilogue_input {
 } fe_epilogue_input;
 typedef struct fe_epilogue_step {
   MlirOperation op; // linalg.generic
+  bool scattered;   // an operand is permuted: cannot be loaded as vectors
   unsigned n_in;
   fe_epilogue_input in[FE_EPILOGUE_INPUTS];
 } fe_epilogue_step;

@@ -94,6 +94,13 @@ extern const size_t fe_runtime_math_bc_size;
 
 /// Math functions are inlined from the runtime's library, as in models.
 static inline void kj_link_math(LLVMContextRef c, LLVMModuleRef module) {
+  static const char *const names[] = {"llvm.exp.f32", "llvm.log.f32", "logf",
+                                      "erff",         "tanhf",        "expf"};
+  bool needed = false;
+  for (unsigned i = 0; i < FE_COUNT(names); ++i)
+    needed |= LLVMGetNamedFunction(module, names[i]) != NULL;
+  if (!needed)
+    return;
   LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRange(
       (const char *)fe_runtime_math_bc, fe_runtime_math_bc_size, "math", 0);
   LLVMModuleRef math;
