@@ -63,8 +63,8 @@ def main(folder):
         compare("two threads", library.run(inputs), outputs)
         library.set_threads(1)
 
-        ferrule.compile(path, second, name="model")
-        ferrule.compile(path, first, name="model")
+        ferrule.compile(path, second, name=b"model")
+        ferrule.compile(path, first, name=b"model")
         assert filecmp.cmp(first, second, False), "two compilations differ"
         needed = re.findall(r"NEEDED.*\[(.*)\]", subprocess.run(
             ["readelf", "-d", first], capture_output=True, text=True,

@@ -148,6 +148,8 @@ MlirContext fe_context_create(fe_diags *diags, const char *const *irdl,
   mlirContextAppendDialectRegistry(ctx, registry);
   mlirDialectRegistryDestroy(registry);
   mlirRegisterAllLLVMTranslations(ctx);
+  // for kernel.call (docs/architecture.md); fe_op refuses all other names
+  mlirContextSetAllowUnregisteredDialects(ctx, true);
   sink *to = FE_NEW(diags->arena, sink);
   to->diags = diags;
   mlirContextAttachDiagnosticHandler(ctx, on_diagnostic, to, NULL);

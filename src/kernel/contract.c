@@ -593,14 +593,13 @@ static void items(contract *c, MlirValue first, MlirValue last) {
   fe_for_end(ir, &r, 0, NULL);
 }
 
-/// One row: several panels at once, as many streams from memory.
-static void vector_items(contract *c) {
+/// `rows` rows only: several panels at once, as many streams from memory.
+static void few_rows(contract *c, int64_t rows) {
   fe_ir *ir = c->g.ir;
-  contract one = *c;
-  one.m = 1;
-  one.M = fe_index(ir, 1);
-  one.p.row_block = 1;
-  one.n_blocks = fe_index(ir, 1);
+  contract few = *c;
+  few.m = few.p.row_block = rows;
+  few.M = fe_index(ir, rows);
+  few.n_blocks = fe_index(ir, 1);
   MlirValue full = fe_index(ir, c->n / c->width);
   MlirValue last = fe_min(ir, c->g.end, full);
   MlirValue step = fe_index(ir, c->p.panels), zero = fe_index(ir, 0);
@@ -608,26 +607,25 @@ static void vector_items(contract *c) {
   count = fe_sub(ir, count, fe_remu(ir, count, step));
   MlirValue middle = fe_add(ir, c->g.begin, count);
   fe_region r = fe_for_begin(ir, c->g.begin, middle, step, 0, NULL);
-  one_item(&one, r.iv, c->p.panels);
+  one_item(&few, r.iv, c->p.panels);
   fe_for_end(ir, &r, 0, NULL);
-  items(&one, middle, c->g.end);
+  items(&few, middle, c->g.end);
 }
 
 static void all_items(contract *c) {
   fe_ir *ir = c->g.ir;
   bool one_matrix = c->collapsed || c->n_batch == 0;
-  if (c->form != B_PANELS || !one_matrix || c->p.k_block ||
-      (c->m != FE_DYN && c->m != 1) || c->n < c->width * c->p.panels) {
+  if (c->p.panels == 1 || !one_matrix || c->n < c->width * c->p.panels) {
     items(c, c->g.begin, c->g.end);
     return;
   }
-  if (c->m == 1) {
-    vector_items(c);
+  if (c->m != FE_DYN) {
+    few_rows(c, c->m);
     return;
   }
   MlirValue one = fe_cmp(ir, FE_EQ, c->M, fe_index(ir, 1));
   fe_region r = fe_if_begin(ir, one, 0, NULL, true);
-  vector_items(c);
+  few_rows(c, 1);
   fe_if_else(ir, &r, 0, NULL);
   items(c, c->g.begin, c->g.end);
   fe_if_end(ir, &r, 0, NULL);

@@ -35,10 +35,12 @@ static MlirAffineMap indexing_map(MlirOperation op, unsigned i) {
   return mlirAffineMapAttrGetValue(mlirArrayAttrGetElement(maps, i));
 }
 
-/// Whether every result is 0 or a dim, the last dim only in the last place.
-static bool is_projection(MlirAffineMap map) {
+/// Whether every result is 0 or a dim; `runs`: the last dim, if there, is in
+/// the last place, so that vectors along it can be loaded.
+static bool is_projection(MlirAffineMap map, bool *runs) {
   intptr_t n = mlirAffineMapGetNumResults(map);
   intptr_t dims = mlirAffineMapGetNumDims(map);
+  *runs = true;
   for (intptr_t i = 0; i < n; ++i) {
     MlirAffineExpr x = mlirAffineMapGetResult(map, i);
     if (mlirAffineExprIsAConstant(x)) {
@@ -46,9 +48,9 @@ static bool is_projection(MlirAffineMap map) {
         return false;
       continue;
     }
-    if (!mlirAffineExprIsADim(x) ||
-        (mlirAffineDimExprGetPosition(x) == dims - 1 && i != n - 1))
+    if (!mlirAffineExprIsADim(x))
       return false;
+    *runs &= i == n - 1 || mlirAffineDimExprGetPosition(x) != dims - 1;
   }
   return true;
 }
@@ -84,9 +86,11 @@ static fe_status parse_step(fe_epilogue *e, MlirOperation op) {
     unsigned a = 0;
     while (a < g->n_args && !fe_same(fe_block_arg(old, a), v))
       ++a;
-    if (a == g->n_args || !is_projection(in->map))
+    bool runs;
+    if (a == g->n_args || !is_projection(in->map, &runs))
       return bad(g, "an operand that is not a broadcast argument");
     in->number = a;
+    s->scattered |= !runs;
   }
   ++e->n;
   return FE_OK;
@@ -143,8 +147,8 @@ fe_status fe_epilogue_parse(fe_epilogue *e, fe_gen *g) {
       !fe_same(fe_operand(op, 0), last))
     return bad(g, "the last op does not give the result");
   unsigned cheap = 0, ops = 0;
-  while (cheap < e->n && is_cheap(e->step[cheap].op, &ops) &&
-         ops <= FE_CHEAP_OPS)
+  while (cheap < e->n && !e->step[cheap].scattered &&
+         is_cheap(e->step[cheap].op, &ops) && ops <= FE_CHEAP_OPS)
     ++cheap;
   e->n_vector = cheap;
   while (e->n_vector && !is_cut(e, e->n_vector))

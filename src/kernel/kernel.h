@@ -80,6 +80,7 @@ typedef struct fe_epilogue_input {
 } fe_epilogue_input;
 typedef struct fe_epilogue_step {
   MlirOperation op; // linalg.generic
+  bool scattered;   // an operand is permuted: cannot be loaded as vectors
   unsigned n_in;
   fe_epilogue_input in[FE_EPILOGUE_INPUTS];
 } fe_epilogue_step;
@@ -146,7 +147,7 @@ typedef struct fe_contract_plan {
   unsigned vectors;  // along N; the panels of B are vectors * lanes wide
   int64_t row_block; // rows of A that stay in L2 while panels pass by
   int64_t k_block;   // of K, so that a panel stays in cache; 0: all of K
-  unsigned panels;   // done at once when there is one row (memory bound)
+  unsigned panels;   // done at once when there are few rows; dynamic: is one
   bool pack_b;       // B is copied into panels in scratch memory first
 } fe_contract_plan;
 /// Sizes may be FE_DYN. `packed`: B is in constant panels.

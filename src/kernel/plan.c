@@ -28,13 +28,16 @@ fe_contract_plan fe_contract_choose(const fe_target *t, unsigned elem_bits,
   fe_contract_plan p = {.lanes = t->vector_bits / elem_bits,
                         .rows = t->vector_registers >= 32 ? 8 : 4,
                         .vectors = 3,
-                        .panels = 4};
+                        .panels = 1};
   bool small = m != FE_DYN && m < 2 * (int64_t)p.rows;
   p.pack_b = !packed && (trans_b || !small);
   if (packed ? k > FE_K_WHOLE : p.pack_b && (k == FE_DYN || k > FE_K_BLOCK))
     p.k_block = FE_K_BLOCK;
   // A block of A that stays in L2 beside a panel of B. Where A as a whole is
   // not much larger than L2, one block is better: B passes only once.
+  // Few rows: memory is the limit, and several streams of it are faster.
+  if (packed && !p.k_block)
+    p.panels = m == FE_DYN || m <= 2 ? 4 : m * 2 <= p.rows ? 2 : 1;
   int64_t bytes = elem_bits / 8, l2 = t->l2_bytes ? t->l2_bytes : 256 << 10;
   int64_t block = k == FE_DYN ? 256 : clamp(2 * l2 / (k * bytes), 128, 512);
   if (p.k_block)

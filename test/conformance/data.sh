@@ -13,8 +13,7 @@ if [ ! -d "$data/node" ]; then
   else
     python=python3
     [ ! -x build/venv/bin/python3 ] || python=build/venv/bin/python3
-    if ! $python -m onnx.backend.test.cmd_tools generate-data -o "$data" \
-      >"$data.log" 2>&1; then
+    if ! $python test/conformance/generate.py "$data" >"$data.log" 2>&1; then
       echo "no ONNX test data; see $data.log" >&2
       exit 77
     fi

@@ -13,8 +13,10 @@
 #include "kernel/kernel.h"
 #include "op/op.h"
 
+#include <llvm-c/BitReader.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/LLJIT.h>
+#include <llvm-c/Linker.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -87,6 +89,48 @@ static const char kj_pipeline[] =
     "finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
     "convert-func-to-llvm,convert-to-llvm,reconcile-unrealized-casts)";
 
+extern const unsigned char fe_runtime_math_bc[];
+extern const size_t fe_runtime_math_bc_size;
+
+/// Math functions are inlined from the runtime's library, as in models.
+static inline void kj_link_math(LLVMContextRef c, LLVMModuleRef module) {
+  static const char *const names[] = {"llvm.exp.f32", "llvm.log.f32", "logf",
+                                      "erff",         "tanhf",        "expf"};
+  bool needed = false;
+  for (unsigned i = 0; i < FE_COUNT(names); ++i)
+    needed |= LLVMGetNamedFunction(module, names[i]) != NULL;
+  if (!needed)
+    return;
+  LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRange(
+      (const char *)fe_runtime_math_bc, fe_runtime_math_bc_size, "math", 0);
+  LLVMModuleRef math;
+  if (LLVMParseBitcodeInContext2(c, text, &math) ||
+      LLVMLinkModules2(module, math))
+    exit(1);
+  unsigned inlined = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
+  for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
+       f = LLVMGetNextFunction(f)) {
+    size_t n;
+    char own[64] = "", base[48] = "";
+    const char *name = LLVMGetValueName2(f, &n);
+    if (!strncmp(name, "fe_", 3)) {
+      LLVMSetLinkage(f, LLVMInternalLinkage);
+      LLVMAddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                              LLVMCreateEnumAttribute(c, inlined, 0));
+      continue;
+    }
+    if (!LLVMIsDeclaration(f))
+      continue;
+    if (sscanf(name, "llvm.%40[a-z0-9].f32", base) == 1)
+      snprintf(own, sizeof own, "fe_%sf", base);
+    else
+      snprintf(own, sizeof own, "fe_%.50s", name);
+    LLVMValueRef to = LLVMGetNamedFunction(module, own);
+    if (to)
+      LLVMReplaceAllUsesWith(f, to);
+  }
+}
+
 /// Generates and compiles function `name` of the text; false: reported.
 static inline bool kj_compile(kernel_jit *k, fe_ir *ir, const fe_target *t,
                               const char *text, const char *name) {
@@ -124,6 +168,7 @@ static inline bool kj_compile(kernel_jit *k, fe_ir *ir, const fe_target *t,
   LLVMSetTarget(module, t->triple);
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(tm);
   LLVMSetModuleDataLayout(module, layout);
+  kj_link_math(c, module);
   for (LLVMValueRef v = LLVMGetFirstFunction(module); v;
        v = LLVMGetNextFunction(v)) {
     size_t n;

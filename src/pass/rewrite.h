@@ -1,0 +1,26 @@
+//===- rewrite.h - patterns over onnx ops ------------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A pattern looks at one op and what feeds it, and when it applies makes new
+// ops before it (fe_onnx, fe_constant: the insertion point and location are
+// set), replaces the results' uses and gives true; the driver drops what is
+// dead. Patterns never change what a model computes beyond rounding.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FE_REWRITE_H
+#define FE_REWRITE_H
+
+#include "op/op.h"
+
+typedef struct fe_pattern {
+  const char *root; // "onnx.add"; NULL ends a table
+  bool (*apply)(fe_ir *ir, MlirOperation op);
+  const char *what; // one line
+} fe_pattern;
+
+// Tables, one file each.
+extern const fe_pattern fe_patterns_basic[]; // identities, movement, constants
+
+#endif
