@@ -223,9 +223,12 @@ fe_status fe_ir_ok(fe_ir *ir, const char *phase, MlirModule module) {
 
 fe_status fe_run_passes(fe_ir *ir, MlirOperation op, const char *pipeline) {
   unsigned before = ir->diags->errors;
-  bool failed = mlirOperationIsNull(op);
+  // Passes crash on IR that is not valid. What comes out of them is trusted
+  // until the end of the phase: checking after each pass doubles their time.
+  bool failed = mlirOperationIsNull(op) || !mlirOperationVerify(op);
   if (!failed) {
     MlirPassManager pm = mlirPassManagerCreate(ir->ctx);
+    mlirPassManagerEnableVerifier(pm, false);
     text t = {.arena = ir->arena};
     failed = mlirLogicalResultIsFailure(mlirParsePassPipeline(
         mlirPassManagerGetAsOpPassManager(pm), fe_str(pipeline), add_text, &t));

@@ -4,14 +4,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Signless integers are read as the caller says; i1 is 0 or 1, and anything
-// but zero becomes 1. Conversions that arith does not have go through f32
-// (small floats, f16 <-> bf16) or i64 (index <-> float).
+// but zero becomes 1. Floats below 32 bits are computed with as f32; conversion
+// to them is rounded once, whatever it comes from.
 //
 //===----------------------------------------------------------------------===//
 #include "ir/ir.h"
 
-#include "ir/float8.h"
 #include "ir/shape.h"
+#include "ir/small_float.h"
 
 static MlirValue cast(fe_ir *ir, const char *name, MlirValue v, MlirType elem) {
   if (mlirValueIsNull(v))
@@ -20,17 +20,25 @@ static MlirValue cast(fe_ir *ir, const char *name, MlirValue v, MlirType elem) {
   return fe_first(FE_OP(ir, name, FE_VALUES(v), FE_TYPES(t)));
 }
 
+static bool is_narrow(MlirType elem) {
+  return mlirFloatTypeGetWidth(elem) < 32;
+}
+
 static MlirValue float_to_float(fe_ir *ir, MlirValue v, MlirType to) {
   MlirType from = fe_elem_of(v);
-  if (mlirTypeEqual(from, to))
+  if (mlirValueIsNull(v) || mlirTypeEqual(from, to))
     return v;
-  if (fe_is_small_float(from))
-    return float_to_float(ir, fe_small_decode(ir, v), to);
-  if (fe_is_small_float(to))
-    return fe_small_encode(ir, float_to_float(ir, v, ir->f32), to);
+  if (is_narrow(from) && !mlirTypeEqual(to, ir->f32)) {
+    v = float_to_float(ir, v, ir->f32);
+    return float_to_float(ir, v, to);
+  }
+  if (is_narrow(to) && !mlirTypeEqual(from, ir->f32))
+    return float_to_float(ir, fe_round_to_odd(ir, v), to);
+  if (fe_small_decodes(ir, from))
+    return fe_small_decode(ir, v);
+  if (fe_small_encodes(ir, to))
+    return fe_small_encode(ir, v, to);
   unsigned have = mlirFloatTypeGetWidth(from), want = mlirFloatTypeGetWidth(to);
-  if (have == want) // f16 and bf16: neither contains the other
-    return cast(ir, "arith.truncf", cast(ir, "arith.extf", v, ir->f32), to);
   return cast(ir, have < want ? "arith.extf" : "arith.truncf", v, to);
 }
 
@@ -56,18 +64,26 @@ static MlirValue int_to_int(fe_ir *ir, MlirValue v, MlirType to,
 static MlirValue int_to_float(fe_ir *ir, MlirValue v, MlirType to,
                               bool from_unsigned) {
   MlirType from = fe_elem_of(v);
-  if (mlirTypeIsAIndex(from))
+  if (mlirTypeIsAIndex(from)) {
     v = int_to_int(ir, v, ir->i64, from_unsigned);
+    from = ir->i64;
+  }
   bool is_unsigned = from_unsigned || mlirTypeEqual(from, ir->i1);
-  MlirType direct = fe_is_small_float(to) ? ir->f32 : to;
+  // f32 holds all integers below the largest number of the narrow types but
+  // bf16, which f64 has to round for.
+  MlirType direct = to;
+  if (is_narrow(to))
+    direct = mlirTypeEqual(to, ir->bf16) && mlirIntegerTypeGetWidth(from) > 24
+                 ? ir->f64
+                 : ir->f32;
   v = cast(ir, is_unsigned ? "arith.uitofp" : "arith.sitofp", v, direct);
-  return mlirValueIsNull(v) ? v : float_to_float(ir, v, to);
+  return float_to_float(ir, v, to);
 }
 
 static MlirValue float_to_int(fe_ir *ir, MlirValue v, MlirType to,
                               bool to_unsigned) {
-  if (fe_is_small_float(fe_elem_of(v)))
-    v = fe_small_decode(ir, v);
+  if (is_narrow(fe_elem_of(v)))
+    v = float_to_float(ir, v, ir->f32);
   if (mlirValueIsNull(v))
     return v;
   if (mlirTypeEqual(to, ir->i1))

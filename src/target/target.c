@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rows, and how the machine Ferrule runs on is matched with them: the
-// features LLVM finds decide the vector width, the C library knows the caches.
+// features LLVM finds decide the vector width, the system knows the caches.
 // Cache sizes of the rows are those of common processors of the level.
 //
 //===----------------------------------------------------------------------===//
@@ -14,8 +14,8 @@
 #include <llvm-c/TargetMachine.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define KIB 1024u
 #define X86_LINUX "x86_64-pc-linux-gnu"
@@ -46,6 +46,7 @@ static const fe_target x86_64_v3 = {
     .l2_bytes = 512 * KIB,
     .l3_bytes = 16384 * KIB,
     .fma = true,
+    .half = true,
 };
 
 static const fe_target x86_64_v4 = {
@@ -59,6 +60,7 @@ static const fe_target x86_64_v4 = {
     .l2_bytes = 1024 * KIB,
     .l3_bytes = 32768 * KIB,
     .fma = true,
+    .half = true,
     .masks = true,
 };
 
@@ -73,6 +75,7 @@ static const fe_target aarch64 = {
     .l2_bytes = 512 * KIB,
     .l3_bytes = 4096 * KIB,
     .fma = true,
+    .half = true,
 };
 
 const fe_target *const fe_targets[] = {&x86_64_v2, &x86_64_v3, &x86_64_v4,
@@ -120,10 +123,31 @@ static const fe_target *best_row(const char *triple, const char *features) {
   return has_all(features, v2) ? &x86_64_v2 : NULL;
 }
 
-/// Size of a cache in bytes; `otherwise` where the system does not say.
-static unsigned cache_bytes(int which, unsigned otherwise) {
-  long size = sysconf(which);
-  return size > 0 && size < (1L << 31) ? (unsigned)size : otherwise;
+static bool read_field(unsigned index, const char *field, char text[32]) {
+  char path[80];
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%u/%s",
+           index, field);
+  FILE *file = fopen(path, "r");
+  bool ok = file && fgets(text, 32, file);
+  if (file)
+    fclose(file);
+  return ok;
+}
+
+/// Bytes of the data cache of a level, by Linux; `otherwise` where it does not
+/// say. The C library's numbers are wrong for caches shared by some cores only.
+static unsigned cache_bytes(unsigned level, unsigned otherwise) {
+  char text[32];
+  for (unsigned i = 0; read_field(i, "level", text); i++) {
+    if (strtoul(text, NULL, 10) != level || !read_field(i, "type", text) ||
+        strncmp(text, "Instruction", 11) == 0 || !read_field(i, "size", text))
+      continue;
+    char *unit;
+    unsigned long kib = strtoul(text, &unit, 10);
+    if (*unit == 'K' && kib > 0 && kib < 1ul << 21)
+      return (unsigned)kib * KIB;
+  }
+  return otherwise;
 }
 
 static bool copy(char *to, size_t size, const char *from, const char *more) {
@@ -146,11 +170,9 @@ static void describe(host *h, const char *triple, const char *cpu,
   t->triple = h->triple;
   t->cpu = h->cpu;
   t->features = h->features;
-#ifdef _SC_LEVEL1_DCACHE_SIZE
-  t->l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, t->l1_bytes);
-  t->l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, t->l2_bytes);
-  t->l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, t->l3_bytes);
-#endif
+  t->l1_bytes = cache_bytes(1, t->l1_bytes);
+  t->l2_bytes = cache_bytes(2, t->l2_bytes);
+  t->l3_bytes = cache_bytes(3, t->l3_bytes);
   bool wide = t->vector_bits == 512;
   t->dot_u8s8 = has(features, wide ? "avx512vnni" : "avxvnni");
   t->dot_bf16 = wide && has(features, "avx512bf16");

@@ -25,6 +25,7 @@ typedef struct fe_target {
   bool masks;    // masked loads and stores are cheap
   bool dot_u8s8; // VNNI
   bool dot_bf16;
+  bool half; // converts between f16 and f32
 } fe_target;
 
 /// Lanes of f32 in a vector: 4, 8 or 16.

@@ -530,6 +530,9 @@ static void diagnostics(void **state) {
   ir->loc = fe_loc_name(ir, "Conv_12");
   fe_func_begin(ir, f->m, "k", false, 1, &ir->f32);
   FE_OP(ir, "onnx.relu", FE_TYPES(ir->f32));
+  assert_int_equal(fe_run_passes(ir, mlirModuleGetOperation(f->m),
+                                 "builtin.module(canonicalize)"),
+                   FE_FAILED);
   assert_int_equal(fe_ir_ok(ir, "optimize", f->m), FE_FAILED);
   assert_non_null(strstr(f->u->messages->at, "internal: Conv_12: "));
   assert_non_null(strstr(f->u->messages->at, "optimize"));

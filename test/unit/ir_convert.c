@@ -231,10 +231,126 @@ static void convert_values(void **state) {
   end(f);
 }
 
+//===-- f16 and bf16 --------------------------------------------------------//
+
+/// bf16 nearest to x, ties to even, by comparing distances.
+static uint16_t nearest_bf16(double x) {
+  float toward_zero = (float)x;
+  if (fabs((double)toward_zero) > fabs(x))
+    toward_zero = nextafterf(toward_zero, 0);
+  uint32_t u;
+  memcpy(&u, &toward_zero, sizeof u);
+  uint32_t low = u & 0xffff0000, high = low + 0x10000;
+  float a, b;
+  memcpy(&a, &low, sizeof a);
+  memcpy(&b, &high, sizeof b);
+  double top = isinf(b) ? copysign(0x1p128, x) : (double)b;
+  double to_a = fabs(x - (double)a), to_b = fabs(top - x);
+  bool up = to_b < to_a || (to_b == to_a && (low >> 16 & 1));
+  return (uint16_t)((up ? high : low) >> 16);
+}
+
+enum { SAMPLES = 4096 };
+
+/// Doubles around the halfway points of formats with `bits` of mantissa.
+static void fill_samples(double *x, int bits, int low, int high) {
+  uint64_t seed = 1;
+  for (unsigned i = 0; i < SAMPLES; i++) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    double m = 1 + (double)(seed >> 40) * 0x1p-24;
+    if (i % 2) // a halfway point, moved by less than f32 can express
+      m = floor(ldexp(m, bits)) * ldexp(1, -bits) + ldexp(1, -bits - 1) +
+          ((int)(seed >> 20 & 3) - 1) * 0x1p-45;
+    x[i] = ldexp(seed & 1 ? m : -m, low + (int)(seed >> 30) % (high - low));
+  }
+  x[0] = 0;
+  x[1] = -0.0;
+  x[2] = INFINITY;
+  x[3] = -INFINITY;
+  x[4] = 65520; // f16: halfway to what would be next
+  x[5] = 65519.999;
+}
+
+static void half_from_double(void **state) {
+  (void)state;
+  static double x[SAMPLES];
+  static float y[SAMPLES];
+  static _Float16 got[SAMPLES];
+  for (int soft = 0; soft < 2; soft++) {
+    fill_samples(x, 10, -27, 17);
+    fixture *f = begin();
+    f->ir.soft_half = soft;
+    converter(f, f->ir.f64, f->ir.f16, false, false)(FLAT(x, SAMPLES),
+                                                     FLAT(got, SAMPLES));
+    for (unsigned i = 0; i < SAMPLES; i++) {
+      _Float16 want = (_Float16)x[i];
+      assert_memory_equal(&got[i], &want, 2);
+    }
+    end(f);
+    f = begin();
+    f->ir.soft_half = soft;
+    converter(f, f->ir.f16, f->ir.f32, false, false)(FLAT(got, SAMPLES),
+                                                     FLAT(y, SAMPLES));
+    for (unsigned i = 0; i < SAMPLES; i++) {
+      float want = (float)got[i];
+      assert_memory_equal(&y[i], &want, 4);
+    }
+    end(f);
+    f = begin();
+    f->ir.soft_half = soft;
+    y[0] = NAN;
+    converter(f, f->ir.f32, f->ir.f16, false, false)(FLAT(y, SAMPLES),
+                                                     FLAT(got, SAMPLES));
+    assert_true(got[0] != got[0]);
+    for (unsigned i = 1; i < SAMPLES; i++)
+      assert_true((float)got[i] == y[i]);
+    end(f);
+  }
+}
+
+static void bfloat_from_double(void **state) {
+  (void)state;
+  static double x[SAMPLES];
+  static float y[SAMPLES];
+  static uint16_t got[SAMPLES];
+  fill_samples(x, 7, -126, 128);
+  fixture *f = begin();
+  converter(f, f->ir.f64, f->ir.bf16, false, false)(FLAT(x, SAMPLES),
+                                                    FLAT(got, SAMPLES));
+  for (unsigned i = 0; i < SAMPLES; i++)
+    if (isfinite(x[i]))
+      assert_int_equal(got[i], nearest_bf16(x[i]));
+  assert_int_equal(got[2], 0x7f80);
+  assert_int_equal(got[3], 0xff80);
+  end(f);
+  for (unsigned i = 0; i < SAMPLES; i++)
+    y[i] = (float)x[i];
+  y[6] = NAN;
+  y[7] = -0x1p-140f; // subnormal
+  f = begin();
+  converter(f, f->ir.f32, f->ir.bf16, false, false)(FLAT(y, SAMPLES),
+                                                    FLAT(got, SAMPLES));
+  for (unsigned i = 0; i < SAMPLES; i++)
+    if (isfinite(y[i]))
+      assert_int_equal(got[i], nearest_bf16((double)y[i]));
+  assert_int_equal(got[6] & 0x7fc0, 0x7fc0);
+  end(f);
+  static int32_t n[SAMPLES];
+  for (unsigned i = 0; i < SAMPLES; i++)
+    n[i] = (int32_t)(i * 2654435761u);
+  f = begin();
+  converter(f, f->ir.i32, f->ir.bf16, false, false)(FLAT(n, SAMPLES),
+                                                    FLAT(got, SAMPLES));
+  for (unsigned i = 0; i < SAMPLES; i++)
+    assert_int_equal(got[i], nearest_bf16(n[i]));
+  end(f);
+}
+
 int main(void) {
   jit_init();
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(convert_all), cmocka_unit_test(float8_decode),
-      cmocka_unit_test(float8_encode), cmocka_unit_test(convert_values)};
+      cmocka_unit_test(convert_all),      cmocka_unit_test(float8_decode),
+      cmocka_unit_test(float8_encode),    cmocka_unit_test(convert_values),
+      cmocka_unit_test(half_from_double), cmocka_unit_test(bfloat_from_double)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

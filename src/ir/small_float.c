@@ -1,4 +1,4 @@
-//===- float8.c - floats of 8 and 4 bits by integer arithmetic ---*- C -*-===//
+//===- small_float.c - floats below 32 bits by integer arithmetic -*- C -*-===//
 //
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -9,10 +9,11 @@
 // Encode: round to nearest even on f32's bits; below the smallest normal
 // number, adding 2^k so that the unit in the last place of the sum is the
 // format's smallest step lets the addition round.
-// Both are straight-line code that vectorizes.
+// Both are straight-line code that vectorizes. Round to odd: S. Boldo,
+// G. Melquiond, "Emulation of FMA and correctly rounded sums", 2008.
 //
 //===----------------------------------------------------------------------===//
-#include "ir/float8.h"
+#include "ir/small_float.h"
 
 #include "ir/shape.h"
 
@@ -20,6 +21,7 @@ typedef struct format {
   fe_dtype dtype;
   unsigned bits, mantissa, bias;
   int64_t max;    // magnitude of the largest finite number
+  int64_t limit;  // what is too large becomes this
   int64_t nan;    // code written for NaN
   bool zero_nan;  // "-0" is the only NaN, and there is no -0
   bool inf;       // exponent all ones: infinities and NaNs
@@ -27,12 +29,13 @@ typedef struct format {
 } format;
 
 static const format formats[] = {
-    {FE_F8E4M3FN, 8, 3, 7, 0x7e, 0x7f, false, false, false},
-    {FE_F8E4M3FNUZ, 8, 3, 8, 0x7f, 0x80, true, false, false},
-    {FE_F8E5M2, 8, 2, 15, 0x7b, 0x7f, false, true, false},
-    {FE_F8E5M2FNUZ, 8, 2, 16, 0x7f, 0x80, true, false, false},
-    {FE_F4E2M1, 4, 1, 1, 0x7, 0x7, false, false, false},
-    {FE_F8E8M0, 8, 0, 127, 0xfe, 0xff, false, false, true},
+    {FE_F8E4M3FN, 8, 3, 7, 0x7e, 0x7e, 0x7f, false, false, false},
+    {FE_F8E4M3FNUZ, 8, 3, 8, 0x7f, 0x7f, 0x80, true, false, false},
+    {FE_F8E5M2, 8, 2, 15, 0x7b, 0x7b, 0x7f, false, true, false},
+    {FE_F8E5M2FNUZ, 8, 2, 16, 0x7f, 0x7f, 0x80, true, false, false},
+    {FE_F4E2M1, 4, 1, 1, 0x7, 0x7, 0x7, false, false, false},
+    {FE_F16, 16, 10, 15, 0x7bff, 0x7c00, 0x7e00, false, true, false},
+    {FE_F8E8M0, 8, 0, 127, 0xfe, 0xfe, 0xff, false, false, true},
 };
 
 static const format *format_of(MlirType elem) {
@@ -43,7 +46,13 @@ static const format *format_of(MlirType elem) {
   return NULL;
 }
 
-bool fe_is_small_float(MlirType elem) { return format_of(elem) != NULL; }
+bool fe_small_decodes(const fe_ir *ir, MlirType elem) {
+  return mlirTypeEqual(elem, ir->f16) ? ir->soft_half : format_of(elem) != NULL;
+}
+
+bool fe_small_encodes(const fe_ir *ir, MlirType elem) {
+  return fe_small_decodes(ir, elem) || mlirTypeEqual(elem, ir->bf16);
+}
 
 #define F32_INF 0x7f800000
 #define F32_NAN 0x7fc00000
@@ -80,7 +89,7 @@ static lanes lanes_like(fe_ir *ir, MlirValue v) {
 MlirValue fe_small_decode(fe_ir *ir, MlirValue v) {
   const format *f = format_of(fe_elem_of(v));
   if (!f) {
-    fe_ir_fail(ir, "conversion from a float that is not of 8 bits");
+    fe_ir_fail(ir, "conversion from a float that is not small");
     return (MlirValue){0};
   }
   lanes l = lanes_like(ir, v);
@@ -132,10 +141,48 @@ static MlirValue round_magnitude(const lanes *l, const format *f, MlirValue a) {
   return when(l, FE_LT, a, smallest_normal, small, normal);
 }
 
+/// The upper half of f32's bits, rounded.
+static MlirValue encode_bf16(fe_ir *ir, MlirValue v) {
+  lanes l = lanes_like(ir, v);
+  MlirValue u = fe_bitcast(ir, v, l.i32);
+  MlirValue high = shift_right(&l, u, 16);
+  MlirValue up = fe_add(ir, u, fe_add(ir, mask(&l, high, 1), num(&l, 0x7fff)));
+  MlirValue quiet = fe_or(ir, high, num(&l, 0x40));
+  MlirValue out =
+      fe_select(ir, fe_cmp(ir, FE_NE, v, v), quiet, shift_right(&l, up, 16));
+  MlirType t = mlirValueGetType(v);
+  out = fe_first(FE_OP(ir, "arith.trunci", FE_VALUES(out),
+                       FE_TYPES(fe_type_like(ir, t, ir->i16))));
+  return fe_bitcast(ir, out, fe_type_like(ir, t, ir->bf16));
+}
+
+MlirValue fe_round_to_odd(fe_ir *ir, MlirValue v) {
+  if (mlirValueIsNull(v)) {
+    fe_ir_fail(ir, "conversion of null");
+    return v;
+  }
+  lanes l = lanes_like(ir, v);
+  MlirType t = mlirValueGetType(v);
+  MlirValue near =
+      fe_first(FE_OP(ir, "arith.truncf", FE_VALUES(v), FE_TYPES(l.f32)));
+  MlirValue back =
+      fe_first(FE_OP(ir, "arith.extf", FE_VALUES(near), FE_TYPES(t)));
+  MlirValue over =
+      fe_cmp(ir, FE_GT, fe_math(ir, "absf", back), fe_math(ir, "absf", v));
+  MlirValue one = num(&l, 1), zero = num(&l, 0);
+  MlirValue bits = fe_bitcast(ir, near, l.i32);
+  bits = fe_sub(ir, bits, fe_select(ir, over, one, zero));
+  MlirValue inexact = fe_cmp(ir, FE_NE, back, v);
+  bits = fe_or(ir, bits, fe_select(ir, inexact, one, zero));
+  return fe_bitcast(ir, bits, l.f32);
+}
+
 MlirValue fe_small_encode(fe_ir *ir, MlirValue v, MlirType elem) {
+  if (!mlirValueIsNull(v) && mlirTypeEqual(elem, ir->bf16))
+    return encode_bf16(ir, v);
   const format *f = format_of(elem);
   if (!f || mlirValueIsNull(v)) {
-    fe_ir_fail(ir, "conversion to a float that is not of 8 bits");
+    fe_ir_fail(ir, "conversion to a float that is not small");
     return (MlirValue){0};
   }
   lanes l = lanes_like(ir, v);
@@ -145,9 +192,9 @@ MlirValue fe_small_encode(fe_ir *ir, MlirValue v, MlirType elem) {
   if (f->exponents) {
     out = shift_right(&l, fe_add(ir, a, num(&l, 0x7fffff)), 23);
     out = when(&l, FE_LE, a, 0x00400000, num(&l, 0), out);
-    out = fe_minu(ir, out, num(&l, f->max));
+    out = fe_minu(ir, out, num(&l, f->limit));
   } else {
-    out = fe_minu(ir, round_magnitude(&l, f, a), num(&l, f->max));
+    out = fe_minu(ir, round_magnitude(&l, f, a), num(&l, f->limit));
     MlirValue sign = shift_left(&l, shift_right(&l, u, 31), f->bits - 1);
     MlirValue with_sign = fe_or(ir, out, sign);
     out = f->zero_nan ? when(&l, FE_EQ, out, 0, out, with_sign) : with_sign;
