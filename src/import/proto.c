@@ -126,6 +126,8 @@ static bool name_take(pb_istream_t *stream, reader *r, fe_name *out) {
   fe_raw raw = bytes_take(stream, r);
   if (memchr(raw.at, 0, raw.n))
     return give_up(stream, r, "has a zero byte in a name");
+  if (raw.n > FE_PROTO_MAX_NAME)
+    return give_up(stream, r, "has a name of more than 64 KiB");
   if (!reserve(stream, r, raw.n + 1))
     return false;
   *out = fe_strndup(r->arena, (const char *)raw.at, raw.n);

@@ -20,6 +20,9 @@
 /// Memory for decoded structs, without the data that stays in the file.
 #define FE_PROTO_MAX_MEMORY ((size_t)512 << 20)
 
+/// Bytes of one string (not of `bytes` fields).
+#define FE_PROTO_MAX_NAME ((size_t)64 << 10)
+
 /// `path` is for messages only.
 FE_NODISCARD fe_status fe_proto_model(fe_diags *d, fe_arena *arena,
                                       const char *path, const uint8_t *data,

@@ -102,8 +102,8 @@ static fe_status decode_room(fe_source *s, fe_where where, uint64_t size) {
   if (s->allocated > FE_TENSOR_MAX_DECODED)
     return fe_error(s->diags, where,
                     "store the tensors of the model as raw data",
-                    "more than 1 GiB of tensors in fields that must be "
-                    "decoded");
+                    "more than 1 GiB of tensors cannot be used where they lie "
+                    "in the file");
   return FE_OK;
 }
 
@@ -193,12 +193,16 @@ static fe_status normalise_bools(fe_source *s, fe_where where, fe_tensor *out) {
   return FE_OK;
 }
 
-static void align_data(fe_source *s, fe_tensor *out) {
+static fe_status align_data(fe_source *s, fe_where where, fe_tensor *out) {
   unsigned bits = fe_dtype_bits(out->dtype);
   size_t align = bits > 64 ? 8 : bits / 8;
-  if (align > 1 && out->size <= ALIGN_COPY_MAX &&
-      (uintptr_t)out->data % align != 0)
-    out->data = fe_memdup(s->arena, out->data, out->size);
+  if (align <= 1 || out->size > ALIGN_COPY_MAX ||
+      (uintptr_t)out->data % align == 0)
+    return FE_OK;
+  if (decode_room(s, where, out->size) != FE_OK)
+    return FE_FAILED;
+  out->data = fe_memdup(s->arena, out->data, out->size);
+  return FE_OK;
 }
 
 fe_status fe_tensor_read(fe_source *s, fe_where where,
@@ -228,8 +232,7 @@ fe_status fe_tensor_read(fe_source *s, fe_where where,
     return FE_FAILED;
   if (out->dtype == FE_BOOL && normalise_bools(s, where, out) != FE_OK)
     return FE_FAILED;
-  align_data(s, out);
-  return FE_OK;
+  return align_data(s, where, out);
 }
 
 /// Position in the dense tensor of the k-th value: indices are [n] positions

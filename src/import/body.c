@@ -1,0 +1,150 @@
+//===- body.c - scopes; making the nodes of a graph -----------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: initializers that are used become constants first, at the start of
+// the body's block, then the nodes follow in order. A node that fails leaves
+// its outputs without value and the rest goes on, so that one import lists all
+// independent problems.
+//
+//===----------------------------------------------------------------------===//
+#include "import/import.h"
+
+#include <string.h>
+
+fe_slot *fe_scope_find(const fe_scope *s, const char *name) {
+  for (; s; s = s->outer) {
+    fe_slot *slot = fe_map_get(&s->values, name);
+    if (slot)
+      return slot;
+  }
+  return NULL;
+}
+
+fe_slot *fe_scope_add(fe_scope *s, const char *name) {
+  fe_slot *slot = FE_NEW(s->im->arena, fe_slot);
+  fe_map_set(s->im->arena, &s->values, name, slot);
+  return slot;
+}
+
+const char *fe_domain(const onnx_NodeProto *n) {
+  return n->domain && strcmp(n->domain, "ai.onnx") ? n->domain : "";
+}
+
+int fe_scope_opset(const fe_scope *s, const char *domain) {
+  for (size_t i = 0; i < s->opsets->n; i++) {
+    const onnx_OperatorSetIdProto *o =
+        FE_PROTO_AT(OperatorSetIdProto, *s->opsets, i);
+    const char *d = o->domain && strcmp(o->domain, "ai.onnx") ? o->domain : "";
+    if (!strcmp(d, domain))
+      return o->version > 0 && o->version < INT32_MAX ? (int)o->version : 0;
+  }
+  return 0;
+}
+
+fe_body fe_body_of_graph(fe_import *im, const onnx_GraphProto *g) {
+  fe_body b = {.what = "graph",
+               .name = g->name ? g->name : "",
+               .nodes = g->node,
+               .n_in = g->input.n,
+               .n_out = g->output.n,
+               .graph = g};
+  b.in = FE_NEW_N(im->arena, const char *, b.n_in);
+  b.out = FE_NEW_N(im->arena, const char *, b.n_out);
+  for (size_t i = 0; i < b.n_in; i++) {
+    const onnx_ValueInfoProto *v = FE_PROTO_AT(ValueInfoProto, g->input, i);
+    b.in[i] = v->name ? v->name : "";
+  }
+  for (size_t i = 0; i < b.n_out; i++) {
+    const onnx_ValueInfoProto *v = FE_PROTO_AT(ValueInfoProto, g->output, i);
+    b.out[i] = v->name ? v->name : "";
+  }
+  return b;
+}
+
+fe_body fe_body_of_function(const onnx_FunctionProto *f) {
+  return (fe_body){.what = "function",
+                   .name = f->name ? f->name : "",
+                   .nodes = f->node,
+                   .n_in = f->input.n,
+                   .in = f->input.at,
+                   .n_out = f->output.n,
+                   .out = f->output.at};
+}
+
+MlirValue fe_import_tensor(fe_import *im, const fe_tensor *t) {
+  if (t->dtype == FE_STRING) {
+    fe_error(im->diags, (fe_where){.node = t->name}, NULL,
+             "tensors of strings are not supported");
+    return (MlirValue){0};
+  }
+  MlirValue v = fe_constant(im->ir, *t->name ? t->name : NULL, t->dtype,
+                            t->rank, t->dims, t->data);
+  const char *name = fe_attr_str(im->arena, fe_def(v), "blob", NULL);
+  fe_blob *blob = name ? fe_blob_find(im->ir->blobs, name) : NULL;
+  if (blob) {
+    blob->file = t->file;
+    blob->offset = t->offset;
+  }
+  return v;
+}
+
+static void make_initializer(fe_scope *s, fe_slot *slot) {
+  fe_import *im = s->im;
+  fe_tensor t;
+  fe_status ok =
+      slot->tensor
+          ? fe_tensor_read(im->source, (fe_where){0}, slot->tensor, &t)
+          : fe_tensor_read_sparse(im->source, (fe_where){0}, slot->sparse, &t);
+  if (ok != FE_OK)
+    return;
+  im->ir->loc = fe_loc_name(im->ir, t.name);
+  slot->value = fe_import_tensor(im, &t);
+}
+
+static void make_initializers(fe_scope *s) {
+  for (size_t i = 0; i < s->values.n; i++) {
+    fe_slot *slot = s->values.entries[i].value;
+    if (slot->used && (slot->tensor || slot->sparse))
+      make_initializer(s, slot);
+  }
+}
+
+fe_status fe_body_make_ordered(fe_scope *s, const fe_body *b,
+                               const fe_order *order, const MlirValue *in,
+                               MlirValue *out) {
+  unsigned errors = s->im->diags->errors;
+  for (size_t i = 0; i < b->n_in; i++) {
+    fe_slot *slot = fe_map_get(&s->values, b->in[i]);
+    slot->value = in[i];
+    // An optional input of a function that the call leaves out.
+    slot->absent = fe_is_null(in[i]);
+  }
+  make_initializers(s);
+  for (size_t i = 0; i < order->n; i++)
+    if (fe_node_import(s, FE_PROTO_AT(NodeProto, b->nodes, order->at[i])) !=
+            FE_OK &&
+        s->im->nodes > FE_IMPORT_MAX_NODES)
+      return FE_FAILED;
+  for (size_t i = 0; i < b->n_out; i++) {
+    const fe_slot *slot = fe_scope_find(s, b->out[i]);
+    out[i] = slot ? slot->value : (MlirValue){0};
+    if (!fe_is_null(out[i]))
+      continue;
+    if (s->im->diags->errors == s->im->errors) // else that is why
+      fe_error(s->im->diags, (fe_where){0}, NULL,
+               "the output '%s' of the %s '%s' has no value", b->out[i],
+               b->what, b->name);
+    return FE_FAILED;
+  }
+  return s->im->diags->errors == errors ? FE_OK : FE_FAILED;
+}
+
+fe_status fe_body_make(fe_scope *s, const fe_body *b, const MlirValue *in,
+                       MlirValue *out) {
+  fe_order order;
+  if (fe_body_order(s, b, &order) != FE_OK)
+    return FE_FAILED;
+  return fe_body_make_ordered(s, b, &order, in, out);
+}

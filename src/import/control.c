@@ -1,0 +1,391 @@
+//===- control.c - If, Loop, Scan -----------------------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: the graphs become regions of scf.if and scf.while; what they take
+// from outside is simply used in them. An If whose condition is known leaves
+// only the branch that is taken.
+//
+//===----------------------------------------------------------------------===//
+#include "import/import.h"
+
+#include <string.h>
+
+//===-- If ------------------------------------------------------------------//
+
+typedef struct branch {
+  MlirRegion region;
+  MlirBlock block;
+  MlirValue *out;
+} branch;
+
+static fe_status make_branch(fe_call_site *c, const char *name, branch *out) {
+  fe_import *im = c->scope->im;
+  fe_ir *ir = im->ir;
+  fe_body b;
+  fe_scope *s;
+  if (fe_site_graph(c, name, 0, c->n_out, &b, &s) != FE_OK)
+    return FE_FAILED;
+  b.n_out = c->n_out;
+  out->out = FE_NEW_N(im->arena, MlirValue, b.n_out);
+  out->region = mlirRegionCreate();
+  out->block = mlirBlockCreate(0, NULL, NULL);
+  mlirRegionAppendOwnedBlock(out->region, out->block);
+  fe_point outside = fe_point_save(ir);
+  MlirLocation loc = ir->loc;
+  fe_point_at_end(ir, out->block);
+  fe_status ok = fe_body_make(s, &b, NULL, out->out);
+  fe_point_restore(ir, outside);
+  ir->loc = loc;
+  return ok;
+}
+
+static void end_branch(fe_call_site *c, branch *b, const MlirType *types) {
+  fe_ir *ir = c->scope->im->ir;
+  fe_point outside = fe_point_save(ir);
+  fe_point_at_end(ir, b->block);
+  for (size_t i = 0; i < c->n_out; i++)
+    b->out[i] = fe_cast_tensor(ir, b->out[i], types[i]);
+  FE_OP(ir, "scf.yield", .n_operands = (unsigned)c->n_out, .operands = b->out);
+  fe_point_restore(ir, outside);
+}
+
+static fe_status make_known_branch(fe_call_site *c, const char *name) {
+  fe_body b;
+  fe_scope *s;
+  if (fe_site_graph(c, name, 0, c->n_out, &b, &s) != FE_OK)
+    return FE_FAILED;
+  b.n_out = c->n_out;
+  return fe_body_make(s, &b, NULL, c->out);
+}
+
+fe_status fe_import_if(fe_call_site *c) {
+  fe_import *im = c->scope->im;
+  fe_ir *ir = im->ir;
+  MlirValue cond = c->n_in == 1 ? c->in[0] : (MlirValue){0};
+  if (fe_check_scalar(c, "the condition", cond, FE_BOOL) != FE_OK)
+    return FE_FAILED;
+  double known;
+  if (fe_const_scalar(ir, cond, &known))
+    return make_known_branch(c, known ? "then_branch" : "else_branch");
+  branch yes = {0}, no = {0};
+  MlirType *types = FE_NEW_N(im->arena, MlirType, c->n_out);
+  fe_status ok = make_branch(c, "then_branch", &yes);
+  if (ok == FE_OK)
+    ok = make_branch(c, "else_branch", &no);
+  for (size_t i = 0; ok == FE_OK && i < c->n_out; i++)
+    ok = fe_join_types(c, fe_printf(im->arena, "output %zu of the branches", i),
+                       yes.out[i], no.out[i], NULL, &types[i]);
+  if (ok != FE_OK) {
+    if (yes.region.ptr)
+      mlirRegionDestroy(yes.region);
+    if (no.region.ptr)
+      mlirRegionDestroy(no.region);
+    return FE_FAILED;
+  }
+  end_branch(c, &yes, types);
+  end_branch(c, &no, types);
+  MlirRegion regions[] = {yes.region, no.region};
+  MlirOperation op = FE_OP(ir, "scf.if", FE_VALUES(fe_extract_scalar(ir, cond)),
+                           .n_results = (unsigned)c->n_out, .results = types,
+                           .n_regions = 2, .regions = regions);
+  for (size_t i = 0; i < c->n_out; i++)
+    c->out[i] = fe_result(op, (unsigned)i);
+  return FE_OK;
+}
+
+//===-- Loop ----------------------------------------------------------------//
+
+typedef struct graph_body {
+  fe_body b;
+  fe_scope *scope; // made afresh for each attempt
+} graph_body;
+
+static fe_status loop_body(fe_model_loop *l, MlirValue iter, MlirValue cond,
+                           const MlirValue *carried, MlirValue *go_on,
+                           MlirValue *carried_out, MlirValue *scan_out) {
+  const graph_body *g = l->user;
+  fe_arena *arena = g->scope->im->arena;
+  MlirValue *in = FE_NEW_N(arena, MlirValue, g->b.n_in);
+  MlirValue *out = FE_NEW_N(arena, MlirValue, g->b.n_out);
+  in[0] = iter;
+  in[1] = cond;
+  if (l->n_carried)
+    memcpy(in + 2, carried, l->n_carried * sizeof(*in));
+  if (fe_body_make(fe_scope_again(g->scope), &g->b, in, out) != FE_OK)
+    return FE_FAILED;
+  *go_on = out[0];
+  for (size_t i = 0; i < l->n_carried; i++)
+    carried_out[i] = out[1 + i];
+  for (size_t i = 0; i < l->n_scan; i++)
+    scan_out[i] = out[1 + l->n_carried + i];
+  return FE_OK;
+}
+
+/// The trip count as a dim, where it is a number or a size.
+static MlirAffineExpr trips_of(fe_ir *ir, MlirValue trip) {
+  fe_contents *known = FE_NEW(ir->arena, fe_contents);
+  if (!fe_contents_of(ir, trip, known) || known->n != 1)
+    return (MlirAffineExpr){0};
+  int64_t n = fe_dim_static(known->at[0]);
+  if (n != FE_DYN)
+    return fe_dim_const(ir, n < 0 ? 0 : n);
+  return mlirAffineExprIsASymbol(known->at[0]) ? known->at[0]
+                                               : (MlirAffineExpr){0};
+}
+
+static fe_status make_loop(fe_model_loop *l) {
+  fe_call_site *c = l->site;
+  MlirValue *out =
+      FE_NEW_N(c->scope->im->arena, MlirValue, l->n_carried + l->n_scan);
+  if (fe_model_loop_make(l, out) != FE_OK)
+    return FE_FAILED;
+  if (c->n_out)
+    memcpy(c->out, out, c->n_out * sizeof(*out));
+  return FE_OK;
+}
+
+fe_status fe_import_loop(fe_call_site *c) {
+  fe_import *im = c->scope->im;
+  // Absent values at the end are dropped, but those carried may be many.
+  size_t n_carried = c->node->input.n < 2 ? 0 : c->node->input.n - 2;
+  MlirValue trip = c->n_in > 0 ? c->in[0] : (MlirValue){0};
+  MlirValue cond = c->n_in > 1 ? c->in[1] : (MlirValue){0};
+  if (!fe_is_null(trip) &&
+      fe_check_scalar(c, "the trip count", trip, FE_I64) != FE_OK)
+    return FE_FAILED;
+  if (!fe_is_null(cond) &&
+      fe_check_scalar(c, "the condition", cond, FE_BOOL) != FE_OK)
+    return FE_FAILED;
+  for (size_t i = 0; i < n_carried; i++)
+    if (fe_is_null(c->in[2 + i]))
+      return fe_error(im->diags, c->where, NULL,
+                      "value %zu carried by the loop is missing", i);
+  graph_body g;
+  size_t n_out = c->n_out > n_carried ? c->n_out : n_carried;
+  if (fe_site_graph(c, "body", 2 + n_carried, 1 + n_out, &g.b, &g.scope) !=
+      FE_OK)
+    return FE_FAILED;
+  fe_model_loop l = {.site = c,
+                     .trip = trip,
+                     .cond = cond,
+                     .n_carried = n_carried,
+                     .init = c->in + 2,
+                     .n_scan = g.b.n_out - 1 - n_carried,
+                     .user = &g,
+                     .body = loop_body};
+  if (!fe_is_null(trip))
+    l.trips = trips_of(im->ir, trip);
+  return make_loop(&l);
+}
+
+//===-- Scan ----------------------------------------------------------------//
+
+typedef struct scan {
+  graph_body g;
+  size_t n_state, n_in;
+  const MlirValue *in; // scanned inputs
+  const int64_t *axis, *reverse;
+  MlirValue count; // scalar tensor: number of iterations
+  MlirAffineExpr trips;
+} scan;
+
+static MlirValue gather(fe_ir *ir, MlirValue data, MlirValue index,
+                        int64_t axis) {
+  MlirNamedAttribute at = fe_at_i64(ir, "axis", axis);
+  return fe_first(
+      fe_onnx(ir, "Gather", 2, (MlirValue[]){data, index}, 1, 1, &at));
+}
+
+static fe_status scan_body(fe_model_loop *l, MlirValue iter, MlirValue cond,
+                           const MlirValue *carried, MlirValue *go_on,
+                           MlirValue *carried_out, MlirValue *scan_out) {
+  (void)cond;
+  (void)go_on;
+  const scan *s = l->user;
+  fe_ir *ir = s->g.scope->im->ir;
+  MlirValue *in = FE_NEW_N(ir->arena, MlirValue, s->g.b.n_in);
+  MlirValue *out = FE_NEW_N(ir->arena, MlirValue, s->g.b.n_out);
+  MlirValue last = {0};
+  for (size_t i = 0; i < s->n_state; i++)
+    in[i] = carried[i];
+  for (size_t i = 0; i < s->n_in; i++) {
+    MlirValue index = iter;
+    if (s->reverse[i]) {
+      if (fe_is_null(last))
+        last = fe_onnx1(ir, "Sub", s->count, fe_constant_scalar(ir, FE_I64, 1));
+      index = fe_onnx1(ir, "Sub", last, iter);
+    }
+    in[s->n_state + i] = gather(ir, s->in[i], index, s->axis[i]);
+    if (fe_is_null(in[s->n_state + i]))
+      return FE_FAILED;
+  }
+  if (fe_body_make(fe_scope_again(s->g.scope), &s->g.b, in, out) != FE_OK)
+    return FE_FAILED;
+  for (size_t i = 0; i < l->n_carried; i++)
+    carried_out[i] = out[i];
+  for (size_t i = 0; i < l->n_scan; i++)
+    scan_out[i] = out[l->n_carried + i];
+  return FE_OK;
+}
+
+/// Size of a dim as a scalar tensor and as an expression.
+static fe_status size_of(fe_call_site *c, MlirValue v, int64_t axis,
+                         MlirValue *size, MlirAffineExpr *expr) {
+  fe_ir *ir = c->scope->im->ir;
+  fe_dims d;
+  if (fe_is_null(v) || !fe_dims_of(ir, v, &d))
+    return fe_error(ir->diags, c->where, NULL, "a scanned input is no tensor");
+  if (axis < -(int64_t)d.rank || axis >= (int64_t)d.rank)
+    return fe_error(ir->diags, c->where, NULL,
+                    "axis %lld is not in a scanned input's %u dimensions",
+                    (long long)axis, d.rank);
+  axis += axis < 0 ? d.rank : 0;
+  *expr = d.d[axis];
+  int64_t n = fe_dim_static(*expr);
+  if (n != FE_DYN) {
+    *size = fe_constant(ir, NULL, FE_I64, 0, NULL,
+                        fe_memdup(ir->arena, &n, sizeof(n)));
+    return FE_OK;
+  }
+  MlirNamedAttribute range[] = {fe_at_i64(ir, "start", axis),
+                                fe_at_i64(ir, "end", axis + 1)};
+  *size =
+      fe_scalar_tensor(ir, fe_first(fe_onnx(ir, "Shape", 1, &v, 1, 2, range)));
+  return FE_OK;
+}
+
+/// All scanned inputs have the same number of elements to scan.
+static fe_status scan_count(fe_call_site *c, scan *s) {
+  for (size_t i = 0; i < s->n_in; i++) {
+    MlirValue size;
+    MlirAffineExpr trips;
+    if (size_of(c, s->in[i], s->axis[i], &size, &trips) != FE_OK)
+      return FE_FAILED;
+    if (i && fe_dim_static(trips) != FE_DYN &&
+        fe_dim_static(s->trips) != FE_DYN && !fe_dim_same(trips, s->trips))
+      return fe_error(c->scope->im->diags, c->where, NULL,
+                      "the scanned inputs have different lengths");
+    if (!i) {
+      s->count = size;
+      s->trips = trips;
+    }
+  }
+  return FE_OK;
+}
+
+static bool *flags(fe_arena *arena, size_t n, const int64_t *v) {
+  bool *out = FE_NEW_N(arena, bool, n);
+  for (size_t i = 0; i < n; i++)
+    out[i] = v[i] != 0;
+  return out;
+}
+
+static fe_status scan_loop(fe_call_site *c, scan *s, const MlirValue *states,
+                           const int64_t *out_axes, const int64_t *out_reverse,
+                           MlirValue *out) {
+  if (scan_count(c, s) != FE_OK)
+    return FE_FAILED;
+  size_t n_scan = s->g.b.n_out - s->n_state;
+  fe_model_loop l = {.site = c,
+                     .trip = s->count,
+                     .trips = s->trips,
+                     .n_carried = s->n_state,
+                     .init = states,
+                     .n_scan = n_scan,
+                     .scan_axis = out_axes,
+                     .prepend = flags(c->scope->im->arena, n_scan, out_reverse),
+                     .user = s,
+                     .body = scan_body};
+  return fe_model_loop_make(&l, out);
+}
+
+//===-- Scan of opset 8: a batch of scans -----------------------------------//
+
+typedef struct batch {
+  scan s;
+  const MlirValue *states, *in; // with the batch as first dim
+  const int64_t *zeros;
+} batch;
+
+static fe_status batch_body(fe_model_loop *l, MlirValue iter, MlirValue cond,
+                            const MlirValue *carried, MlirValue *go_on,
+                            MlirValue *carried_out, MlirValue *scan_out) {
+  (void)cond;
+  (void)carried;
+  (void)go_on;
+  (void)carried_out;
+  const batch *b = l->user;
+  fe_ir *ir = l->site->scope->im->ir;
+  scan s = b->s;
+  MlirValue *states = FE_NEW_N(ir->arena, MlirValue, s.n_state);
+  MlirValue *in = FE_NEW_N(ir->arena, MlirValue, s.n_in);
+  for (size_t i = 0; i < s.n_state; i++)
+    states[i] = gather(ir, b->states[i], iter, 0);
+  for (size_t i = 0; i < s.n_in; i++)
+    in[i] = gather(ir, b->in[i], iter, 0);
+  for (size_t i = 0; i < s.n_state; i++)
+    if (fe_is_null(states[i]))
+      return FE_FAILED;
+  s.in = in;
+  return scan_loop(l->site, &s, states, b->zeros, b->zeros, scan_out);
+}
+
+static fe_status scan_8(fe_call_site *c, scan *s, const MlirValue *states,
+                        MlirValue *out) {
+  batch b = {.states = states, .in = s->in};
+  b.zeros = FE_NEW_N(c->scope->im->arena, int64_t, s->g.b.n_in + s->g.b.n_out);
+  s->axis = b.zeros;
+  b.s = *s;
+  MlirValue count;
+  MlirAffineExpr trips;
+  if (size_of(c, s->in[0], 0, &count, &trips) != FE_OK)
+    return FE_FAILED;
+  fe_model_loop l = {.site = c,
+                     .trip = count,
+                     .trips = trips,
+                     .n_scan = s->g.b.n_out,
+                     .user = &b,
+                     .body = batch_body};
+  return fe_model_loop_make(&l, out);
+}
+
+fe_status fe_import_scan(fe_call_site *c) {
+  fe_import *im = c->scope->im;
+  bool old = fe_scope_opset(c->scope, "") < 9;
+  size_t first = old; // after the lengths of the sequences
+  int64_t n_in = fe_site_int(c, "num_scan_inputs", 0);
+  if (n_in < 1 || (uint64_t)n_in + first > c->n_in)
+    return fe_error(im->diags, c->where, NULL,
+                    "num_scan_inputs is %lld, the node has %zu inputs",
+                    (long long)n_in, c->n_in);
+  if (old && !fe_is_null(c->in[0]))
+    return fe_error(im->diags, c->where,
+                    "convert the model to opset 9 or later",
+                    "sequences of different lengths are not supported");
+  for (size_t i = first; i < c->n_in; i++)
+    if (fe_is_null(c->in[i]))
+      return fe_error(im->diags, c->where, NULL, "input %zu is missing", i);
+  scan s = {.n_in = (size_t)n_in, .n_state = c->n_in - first - (size_t)n_in};
+  s.in = c->in + first + s.n_state;
+  const MlirValue *states = c->in + first;
+  size_t least = c->n_out > s.n_state ? c->n_out : s.n_state;
+  if (fe_site_graph(c, "body", s.n_state + s.n_in, least, &s.g.b, &s.g.scope) !=
+      FE_OK)
+    return FE_FAILED;
+  size_t n_scan = s.g.b.n_out - s.n_state;
+  const int64_t *out_axes, *out_reverse;
+  if (fe_site_ints(c, old ? "directions" : "scan_input_directions", s.n_in,
+                   &s.reverse) != FE_OK ||
+      fe_site_ints(c, "scan_input_axes", s.n_in, &s.axis) != FE_OK ||
+      fe_site_ints(c, "scan_output_axes", n_scan, &out_axes) != FE_OK ||
+      fe_site_ints(c, "scan_output_directions", n_scan, &out_reverse) != FE_OK)
+    return FE_FAILED;
+  MlirValue *out = FE_NEW_N(im->arena, MlirValue, s.g.b.n_out);
+  fe_status ok = old ? scan_8(c, &s, states, out)
+                     : scan_loop(c, &s, states, out_axes, out_reverse, out);
+  if (ok == FE_OK && c->n_out)
+    memcpy(c->out, out, c->n_out * sizeof(*out));
+  return ok;
+}

@@ -1,0 +1,431 @@
+//===- loop.c - loops over tensors ----------------------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: scf.while carries the iteration number, the condition where it is
+// not always true, the model's values, and one growing tensor per stacked
+// result. The types of what is carried are found by making the body with the
+// types of the first iteration and joining them with those of its results: a
+// dim that changes becomes a fresh symbol, until nothing changes. A body that
+// only fails with such too exact types is made again with all dims unknown.
+//
+// A stacked result starts empty and each iteration appends to it. Where a dim
+// of the elements is only known at run time, the first iteration takes its
+// element instead, since an empty tensor of that shape cannot be written down.
+//
+//===----------------------------------------------------------------------===//
+#include "import/import.h"
+
+#include <string.h>
+
+//===-- Types ---------------------------------------------------------------//
+
+static bool contains(const fe_dim_list *list, MlirAffineExpr e) {
+  for (size_t i = 0; list && i < list->n; i++)
+    if (fe_dim_same(list->at[i], e))
+      return true;
+  return false;
+}
+
+static MlirAffineExpr fresh_dim(fe_ir *ir, fe_dim_list *list) {
+  MlirAffineExpr e = fe_dim_symbol(ir, fe_symbol(ir, NULL));
+  if (list)
+    fe_push(ir->arena, list, e);
+  return e;
+}
+
+fe_status fe_join_types(fe_call_site *c, const char *what, MlirValue a,
+                        MlirValue b, fe_dim_list *open, MlirType *out) {
+  fe_import *im = c->scope->im;
+  fe_dims da, db;
+  *out = mlirValueGetType(a);
+  if (mlirTypeEqual(*out, mlirValueGetType(b)))
+    return FE_OK;
+  if (!fe_dims_of(im->ir, a, &da) || !fe_dims_of(im->ir, b, &db))
+    return fe_error(im->diags, c->where, NULL,
+                    "%s is not always a tensor, which is not supported", what);
+  if (!mlirTypeEqual(fe_elem_of(a), fe_elem_of(b)))
+    return fe_error(im->diags, c->where, NULL,
+                    "%s is of type %s here and %s there", what,
+                    fe_dtype_name(fe_dtype_of_elem(fe_elem_of(a))),
+                    fe_dtype_name(fe_dtype_of_elem(fe_elem_of(b))));
+  if (da.rank != db.rank)
+    return fe_error(im->diags, c->where, NULL,
+                    "%s has %u dimensions here and %u there, which is not "
+                    "supported",
+                    what, da.rank, db.rank);
+  for (unsigned i = 0; i < da.rank; i++)
+    if (!fe_dim_same(da.d[i], db.d[i]) && !contains(open, da.d[i]))
+      da.d[i] = fresh_dim(im->ir, open);
+  *out = fe_tensor_type(im->ir, fe_elem_of(a), &da);
+  return FE_OK;
+}
+
+MlirValue fe_cast_tensor(fe_ir *ir, MlirValue v, MlirType t) {
+  if (fe_is_null(v) || mlirTypeEqual(mlirValueGetType(v), t))
+    return v;
+  return fe_first(FE_OP(ir, "tensor.cast", FE_VALUES(v), FE_TYPES(t)));
+}
+
+MlirValue fe_extract_scalar(fe_ir *ir, MlirValue v) {
+  MlirValue operands[1 + FE_MAX_RANK] = {v};
+  unsigned rank = fe_rank(v);
+  for (unsigned i = 0; i < rank; i++)
+    operands[1 + i] = fe_index(ir, 0);
+  return fe_first(FE_OP(ir, "tensor.extract", .n_operands = 1 + rank,
+                        .operands = operands, FE_TYPES(fe_elem_of(v))));
+}
+
+fe_status fe_check_scalar(const fe_call_site *c, const char *what, MlirValue v,
+                          fe_dtype t) {
+  fe_import *im = c->scope->im;
+  fe_dims d;
+  bool fits = !fe_is_null(v) && fe_dims_of(im->ir, v, &d) &&
+              fe_dtype_of_elem(fe_elem_of(v)) == t;
+  for (unsigned i = 0; fits && i < d.rank; i++) {
+    int64_t n = fe_dim_static(d.d[i]);
+    fits = n == 1 || n == FE_DYN;
+  }
+  return fits ? FE_OK
+              : fe_error(im->diags, c->where, NULL,
+                         "%s must be one value of type %s", what,
+                         fe_dtype_name(t));
+}
+
+MlirValue fe_scalar_tensor(fe_ir *ir, MlirValue v) {
+  return fe_rank(v) == 0
+             ? v
+             : fe_onnx1(ir, "Reshape", v, fe_constant_i64s(ir, 0, NULL));
+}
+
+/// Does `e` contain a symbol numbered `first` or above?
+static bool has_symbol_from(MlirAffineExpr e, intptr_t first) {
+  if (mlirAffineExprIsASymbol(e))
+    return mlirAffineSymbolExprGetPosition(e) >= first;
+  return mlirAffineExprIsABinary(e) &&
+         (has_symbol_from(mlirAffineBinaryOpExprGetLHS(e), first) ||
+          has_symbol_from(mlirAffineBinaryOpExprGetRHS(e), first));
+}
+
+//===-- One attempt at the body ---------------------------------------------//
+
+typedef struct attempt {
+  fe_model_loop *l;
+  fe_ir *ir;
+  bool with_cond;   // the condition is carried
+  MlirType *types;  // of the carried values
+  fe_dim_list open; // dims in these that may change with each iteration
+  MlirValue *carried, *carried_out, *scan_out;
+  MlirValue zero, first_cond;  // before the loop
+  MlirValue iter, cond, go_on; // in the body
+  intptr_t first_symbol; // symbols from here on are known in the body only
+  MlirRegion region;
+  MlirBlock block;
+  fe_point outside;     // the insertion point around the loop
+  fe_vec(MlirType) all; // types of everything that is carried
+  fe_vec(MlirValue) all_init, all_yield;
+} attempt;
+
+typedef enum outcome { FITS, CHANGED, FAILED } outcome;
+
+/// Adds one carried value: its type and what it is at first.
+static MlirValue carry(attempt *t, MlirType type, MlirValue init) {
+  fe_arena *arena = t->ir->arena;
+  fe_push(arena, &t->all, type);
+  fe_push(arena, &t->all_init, init);
+  return mlirBlockAddArgument(t->block, type, t->ir->loc);
+}
+
+static void begin_block(attempt *t) {
+  t->region = mlirRegionCreate();
+  t->block = mlirBlockCreate(0, NULL, NULL);
+  mlirRegionAppendOwnedBlock(t->region, t->block);
+}
+
+static MlirValue strip_identity(MlirValue v) {
+  while (fe_op_is(fe_def(v), "onnx.identity"))
+    v = fe_operand(fe_def(v), 0);
+  return v;
+}
+
+static bool always_true(const attempt *t, MlirValue v) {
+  double number;
+  v = strip_identity(v);
+  return fe_is_null(v) || fe_same(v, strip_identity(t->cond)) ||
+         (fe_const_scalar(t->ir, v, &number) && number != 0);
+}
+
+/// Compares what the body gives with what it was given.
+static outcome compare_types(attempt *t) {
+  fe_model_loop *l = t->l;
+  outcome result = FITS;
+  if (!fe_is_null(t->go_on) && fe_check_scalar(l->site, "the loop's condition",
+                                               t->go_on, FE_BOOL) != FE_OK)
+    return FAILED;
+  if (!t->with_cond && !always_true(t, t->go_on)) {
+    t->with_cond = true;
+    result = CHANGED;
+  }
+  for (size_t i = 0; i < l->n_carried; i++) {
+    MlirType joined;
+    const char *what =
+        fe_printf(t->ir->arena, "value %zu carried by the loop", i);
+    if (fe_join_types(l->site, what, t->carried[i], t->carried_out[i], &t->open,
+                      &joined) != FE_OK)
+      return FAILED;
+    if (mlirTypeEqual(joined, t->types[i]))
+      continue;
+    t->types[i] = joined;
+    result = CHANGED;
+  }
+  return result;
+}
+
+static MlirValue concat(fe_ir *ir, MlirValue a, MlirValue b, int64_t axis) {
+  MlirNamedAttribute at = fe_at_i64(ir, "axis", axis);
+  return fe_first(fe_onnx(ir, "Concat", 2, (MlirValue[]){a, b}, 1, 1, &at));
+}
+
+/// The stacked tensor `old` with one more element.
+static MlirValue append(attempt *t, size_t k, MlirValue old, MlirValue element,
+                        int64_t axis) {
+  return t->l->prepend && t->l->prepend[k] ? concat(t->ir, element, old, axis)
+                                           : concat(t->ir, old, element, axis);
+}
+
+/// Carries stacked result k. `t` stands behind the body's nodes.
+static fe_status stack_result(attempt *t, size_t k) {
+  fe_ir *ir = t->ir;
+  fe_dims d;
+  MlirValue element = t->scan_out[k];
+  if (!fe_dims_of(ir, element, &d) || d.rank == FE_MAX_RANK)
+    return fe_error(ir->diags, t->l->site->where, NULL,
+                    "result %zu of the loop's body cannot be stacked", k);
+  unsigned rank = d.rank + 1;
+  int64_t axis = t->l->scan_axis ? t->l->scan_axis[k] : 0;
+  if (axis < 0)
+    axis += rank;
+  if (axis < 0 || axis >= rank)
+    return fe_error(ir->diags, t->l->site->where, NULL,
+                    "axis %lld of stacked result %zu is not in its %u "
+                    "dimensions",
+                    (long long)axis, k, rank);
+  memmove(&d.d[axis + 1], &d.d[axis], (d.rank - axis) * sizeof(d.d[0]));
+  d.d[axis] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
+  d.rank = rank;
+  int64_t empty[FE_MAX_RANK];
+  bool known = true;
+  for (unsigned i = 0; i < rank; i++) {
+    int64_t n = fe_dim_static(d.d[i]);
+    empty[i] = n == FE_DYN ? 0 : n;
+    known &= n != FE_DYN || i == (unsigned)axis;
+    if (has_symbol_from(d.d[i], t->first_symbol))
+      d.d[i] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
+  }
+  MlirType type = fe_tensor_type(ir, fe_elem_of(element), &d);
+  fe_dtype dtype = fe_dtype_of_elem(fe_elem_of(element));
+
+  fe_point inside = fe_point_save(ir);
+  fe_point_restore(ir, t->outside);
+  MlirValue init = fe_constant(ir, NULL, dtype, rank, empty, "");
+  fe_point_restore(ir, inside);
+  MlirValue old = carry(t, type, init);
+
+  element = fe_onnx1(ir, "Unsqueeze", element, fe_constant_i64s(ir, 1, &axis));
+  MlirValue grown;
+  if (known) {
+    grown = fe_cast_tensor(ir, append(t, k, old, element, axis), type);
+  } else {
+    MlirValue first = fe_cmp(ir, FE_EQ, fe_extract_scalar(ir, t->iter),
+                             fe_int(ir, ir->i64, 0));
+    fe_region r = fe_if_begin(ir, first, 1, &type, true);
+    MlirValue alone = fe_cast_tensor(ir, element, type);
+    fe_if_else(ir, &r, 1, &alone);
+    MlirValue more = fe_cast_tensor(ir, append(t, k, old, element, axis), type);
+    fe_if_end(ir, &r, 1, &more);
+    grown = fe_first(r.op);
+  }
+  fe_push(ir->arena, &t->all_yield, grown);
+  return fe_is_null(grown) ? FE_FAILED : FE_OK;
+}
+
+/// Completes the block of an attempt whose types fit.
+static fe_status end_block(attempt *t) {
+  fe_ir *ir = t->ir;
+  fe_model_loop *l = t->l;
+  MlirValue next =
+      fe_onnx1(ir, "Add", t->iter, fe_constant_scalar(ir, FE_I64, 1));
+  fe_push(ir->arena, &t->all_yield, next);
+  if (t->with_cond)
+    fe_push(ir->arena, &t->all_yield, fe_scalar_tensor(ir, t->go_on));
+  for (size_t i = 0; i < l->n_carried; i++)
+    fe_push(ir->arena, &t->all_yield,
+            fe_cast_tensor(ir, t->carried_out[i], t->types[i]));
+  for (size_t k = 0; k < l->n_scan; k++)
+    if (stack_result(t, k) != FE_OK)
+      return FE_FAILED;
+  FE_OP(ir, "scf.yield", .n_operands = (unsigned)t->all_yield.n,
+        .operands = t->all_yield.at);
+  return FE_OK;
+}
+
+/// Makes the body with the types as they are known so far. On FITS the block
+/// is complete, else it is gone.
+static outcome try_body(attempt *t) {
+  fe_ir *ir = t->ir;
+  fe_model_loop *l = t->l;
+  t->outside = fe_point_save(ir);
+  MlirLocation loc = ir->loc;
+  begin_block(t);
+  fe_point_at_end(ir, t->block);
+  t->all.n = t->all_init.n = t->all_yield.n = 0;
+  t->iter = carry(t, mlirValueGetType(t->zero), t->zero);
+  t->cond = t->with_cond
+                ? carry(t, mlirValueGetType(t->first_cond), t->first_cond)
+                : fe_constant_scalar(ir, FE_BOOL, 1);
+  for (size_t i = 0; i < l->n_carried; i++)
+    t->carried[i] = carry(t, t->types[i], l->init[i]);
+  t->first_symbol = (intptr_t)ir->symbols.n;
+  t->go_on = (MlirValue){0};
+  outcome result = FAILED;
+  if (l->body(l, t->iter, t->cond, t->carried, &t->go_on, t->carried_out,
+              t->scan_out) == FE_OK)
+    result = compare_types(t);
+  ir->loc = loc;
+  if (result == FITS && end_block(t) != FE_OK)
+    result = FAILED;
+  fe_point_restore(ir, t->outside);
+  if (result != FITS)
+    mlirRegionDestroy(t->region);
+  return result;
+}
+
+//===-- Finding the types ---------------------------------------------------//
+
+/// Makes the sink deaf and gives back what it was.
+static fe_diags mute(fe_diags *d) {
+  fe_diags before = *d;
+  d->fn = NULL;
+  return before;
+}
+
+/// All dims of the carried values unknown.
+static void widen(attempt *t) {
+  fe_ir *ir = t->ir;
+  for (size_t i = 0; i < t->l->n_carried; i++) {
+    fe_dims d;
+    if (!fe_dims_of(ir, t->l->init[i], &d))
+      continue;
+    for (unsigned k = 0; k < d.rank; k++)
+      d.d[k] = fresh_dim(ir, &t->open);
+    t->types[i] = fe_tensor_type(ir, fe_elem_of(t->l->init[i]), &d);
+  }
+}
+
+/// Repeats until the types fit. Each round makes at least one dim a fresh
+/// symbol, of which a join makes no other, so this ends.
+static outcome find_types(attempt *t) {
+  outcome result;
+  do
+    result = try_body(t);
+  while (result == CHANGED);
+  return result;
+}
+
+static fe_status make_body(attempt *t) {
+  fe_ir *ir = t->ir;
+  bool failed = ir->failed;
+  const char *failure = ir->failure;
+  fe_diags before = mute(ir->diags);
+  outcome result = find_types(t);
+  if (result == FITS) {
+    ir->diags->fn = before.fn;
+    return FE_OK;
+  }
+  *ir->diags = before;
+  ir->failed = failed;
+  ir->failure = failure;
+  widen(t);
+  return find_types(t) == FITS ? FE_OK : FE_FAILED;
+}
+
+//===-- The loop ------------------------------------------------------------//
+
+/// The region that decides about the next iteration.
+static MlirRegion make_before(attempt *t, MlirValue limit) {
+  fe_ir *ir = t->ir;
+  MlirRegion region = mlirRegionCreate();
+  MlirBlock block = mlirBlockCreate(0, NULL, NULL);
+  mlirRegionAppendOwnedBlock(region, block);
+  MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, 1 + t->all.n);
+  for (size_t i = 0; i < t->all.n; i++)
+    operands[1 + i] = mlirBlockAddArgument(block, t->all.at[i], ir->loc);
+  fe_point outside = fe_point_save(ir);
+  fe_point_at_end(ir, block);
+  MlirValue go_on = {0};
+  if (!fe_is_null(limit))
+    go_on = fe_cmp(ir, FE_LT, fe_extract_scalar(ir, operands[1]), limit);
+  if (t->with_cond) {
+    MlirValue cond = fe_extract_scalar(ir, operands[2]);
+    go_on = fe_is_null(go_on) ? cond : fe_and(ir, go_on, cond);
+  }
+  operands[0] = go_on;
+  FE_OP(ir, "scf.condition", .n_operands = 1 + (unsigned)t->all.n,
+        .operands = operands);
+  fe_point_restore(ir, outside);
+  return region;
+}
+
+/// A stacked result has one element per iteration.
+static MlirValue with_known_count(attempt *t, MlirValue v, size_t k) {
+  fe_dims d;
+  if (mlirAffineExprIsNull(t->l->trips) || t->with_cond ||
+      !fe_dims_of(t->ir, v, &d))
+    return v;
+  int64_t axis = t->l->scan_axis ? t->l->scan_axis[k] : 0;
+  d.d[axis < 0 ? axis + d.rank : axis] = t->l->trips;
+  return fe_cast_tensor(t->ir, v, fe_tensor_type(t->ir, fe_elem_of(v), &d));
+}
+
+fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {
+  fe_import *im = l->site->scope->im;
+  fe_ir *ir = im->ir;
+  attempt t = {.l = l, .ir = ir};
+  double first;
+  // A first condition that is known to hold need not be carried.
+  t.with_cond = !fe_is_null(l->cond) &&
+                !(fe_const_scalar(ir, l->cond, &first) && first != 0);
+  t.types = FE_NEW_N(im->arena, MlirType, l->n_carried);
+  t.carried = FE_NEW_N(im->arena, MlirValue, l->n_carried);
+  t.carried_out = FE_NEW_N(im->arena, MlirValue, l->n_carried + l->n_scan);
+  t.scan_out = FE_NEW_N(im->arena, MlirValue, l->n_scan);
+  for (size_t i = 0; i < l->n_carried; i++)
+    t.types[i] = mlirValueGetType(l->init[i]);
+  t.zero = fe_constant_scalar(ir, FE_I64, 0);
+  t.first_cond = fe_is_null(l->cond) ? fe_constant_scalar(ir, FE_BOOL, 1)
+                                     : fe_scalar_tensor(ir, l->cond);
+  if (make_body(&t) != FE_OK)
+    return FE_FAILED;
+  if (fe_is_null(l->trip) && !t.with_cond) {
+    mlirRegionDestroy(t.region);
+    return fe_error(im->diags, l->site->where, NULL,
+                    "the loop never ends: it has no trip count and its "
+                    "condition is always true");
+  }
+  MlirValue limit =
+      fe_is_null(l->trip) ? l->trip : fe_extract_scalar(ir, l->trip);
+  for (size_t i = 0; i < t.all.n; i++)
+    t.all_init.at[i] = fe_cast_tensor(ir, t.all_init.at[i], t.all.at[i]);
+  MlirRegion regions[] = {make_before(&t, limit), t.region};
+  MlirOperation op =
+      FE_OP(ir, "scf.while", .n_operands = (unsigned)t.all_init.n,
+            .operands = t.all_init.at, .n_results = (unsigned)t.all.n,
+            .results = t.all.at, .n_regions = 2, .regions = regions);
+  unsigned at = 1 + t.with_cond;
+  for (size_t i = 0; i < l->n_carried; i++)
+    out[i] = fe_result(op, at++);
+  for (size_t k = 0; k < l->n_scan; k++)
+    out[l->n_carried + k] = with_known_count(&t, fe_result(op, at++), k);
+  return FE_OK;
+}
