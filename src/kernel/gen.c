@@ -7,12 +7,17 @@
 // in its place. Also the table of generators.
 //
 //===----------------------------------------------------------------------===//
-#include "kernel/kernel.h"
+#include "kernel/conv.h"
 
 #include <string.h>
 
 const fe_generator fe_generators[] = {
     {"contract", fe_generate_contract},
+    {"conv", fe_generate_conv},
+    {"depthwise", fe_generate_depthwise},
+    {"pack", fe_generate_pack},
+    {"pool", fe_generate_pool},
+    {"unpack", fe_generate_unpack},
     {"generic", fe_generate_generic},
     {NULL, NULL},
 };

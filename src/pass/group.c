@@ -52,7 +52,7 @@ typedef struct fe_grouping {
 
 /// Roots whose generators apply an epilogue.
 static const char *const takes_epilogue[] = {"krnl.conv", "krnl.contract",
-                                             "krnl.depthwise"};
+                                             "krnl.depthwise", "krnl.pool"};
 /// krnl ops that are host code.
 static const char *const host_ops[] = {"krnl.weight", "krnl.reshape",
                                        "krnl.check"};

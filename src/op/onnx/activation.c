@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/scalar.h"
 
 static MlirValue number(fe_ir *ir, MlirValue like, double v) {
   return fe_number(ir, mlirValueGetType(like), v);
@@ -17,19 +18,14 @@ static MlirValue attr_number(fe_ir *ir, MlirOperation op, const char *name,
   return number(ir, like, fe_attr_f64(op, name, 0));
 }
 
-#define SCALAR(name)                                                           \
-  static MlirValue name(fe_ir *ir, MlirOperation op, fe_dtype in,              \
-                        fe_dtype out, unsigned n, const MlirValue *x)
-#define UNUSED (void)op, (void)in, (void)out, (void)n
-
 /// min(max(x, lo), hi) that keeps NaN.
 static MlirValue clamp(fe_ir *ir, MlirValue x, MlirValue lo, MlirValue hi) {
   x = fe_select(ir, fe_cmp(ir, FE_GT, lo, x), lo, x);
   return fe_select(ir, fe_cmp(ir, FE_LT, hi, x), hi, x);
 }
 
-SCALAR(relu) {
-  UNUSED;
+FE_SCALAR(relu) {
+  FE_UNUSED;
   MlirValue zero = number(ir, x[0], 0);
   return fe_select(ir, fe_cmp(ir, FE_GT, zero, x[0]), zero, x[0]);
 }
@@ -40,14 +36,14 @@ static MlirValue below_zero(fe_ir *ir, MlirValue x, MlirValue negative) {
   return fe_select(ir, is_negative, negative, x);
 }
 
-SCALAR(leaky_relu) {
-  UNUSED;
+FE_SCALAR(leaky_relu) {
+  FE_UNUSED;
   MlirValue slope = attr_number(ir, op, "alpha", x[0]);
   return below_zero(ir, x[0], fe_mul(ir, x[0], slope));
 }
 
-SCALAR(prelu) {
-  UNUSED;
+FE_SCALAR(prelu) {
+  FE_UNUSED;
   return below_zero(ir, x[0], fe_mul(ir, x[0], x[1]));
 }
 
@@ -56,27 +52,27 @@ static MlirValue sigmoid_of(fe_ir *ir, MlirValue x) {
   return fe_div(ir, one, fe_add(ir, one, fe_math(ir, "exp", fe_neg(ir, x))));
 }
 
-SCALAR(sigmoid) {
-  UNUSED;
+FE_SCALAR(sigmoid) {
+  FE_UNUSED;
   return sigmoid_of(ir, x[0]);
 }
 
-SCALAR(hard_sigmoid) {
-  UNUSED;
+FE_SCALAR(hard_sigmoid) {
+  FE_UNUSED;
   MlirValue v = fe_add(ir, fe_mul(ir, x[0], attr_number(ir, op, "alpha", x[0])),
                        attr_number(ir, op, "beta", x[0]));
   return clamp(ir, v, number(ir, v, 0), number(ir, v, 1));
 }
 
-SCALAR(hard_swish) {
-  UNUSED;
+FE_SCALAR(hard_swish) {
+  FE_UNUSED;
   MlirValue v = fe_add(ir, fe_mul(ir, x[0], number(ir, x[0], 1.0 / 6)),
                        number(ir, x[0], 0.5));
   return fe_mul(ir, x[0], clamp(ir, v, number(ir, v, 0), number(ir, v, 1)));
 }
 
-SCALAR(hyperbolic_tangent) {
-  UNUSED;
+FE_SCALAR(hyperbolic_tangent) {
+  FE_UNUSED;
   return fe_math(ir, "tanh", x[0]);
 }
 
@@ -85,21 +81,21 @@ static MlirValue exponential_part(fe_ir *ir, MlirValue x, MlirValue scale) {
   return fe_mul(ir, scale, fe_math(ir, "expm1", x));
 }
 
-SCALAR(elu) {
-  UNUSED;
+FE_SCALAR(elu) {
+  FE_UNUSED;
   MlirValue alpha = attr_number(ir, op, "alpha", x[0]);
   return below_zero(ir, x[0], exponential_part(ir, x[0], alpha));
 }
 
-SCALAR(selu) {
-  UNUSED;
+FE_SCALAR(selu) {
+  FE_UNUSED;
   MlirValue alpha = attr_number(ir, op, "alpha", x[0]);
   MlirValue v = below_zero(ir, x[0], exponential_part(ir, x[0], alpha));
   return fe_mul(ir, v, attr_number(ir, op, "gamma", x[0]));
 }
 
-SCALAR(celu) {
-  UNUSED;
+FE_SCALAR(celu) {
+  FE_UNUSED;
   MlirValue alpha = attr_number(ir, op, "alpha", x[0]);
   MlirValue v = exponential_part(ir, fe_div(ir, x[0], alpha), alpha);
   return below_zero(ir, x[0], v);
@@ -113,26 +109,26 @@ static MlirValue softplus_of(fe_ir *ir, MlirValue x) {
   return fe_add(ir, positive, fe_math(ir, "log1p", e));
 }
 
-SCALAR(softplus) {
-  UNUSED;
+FE_SCALAR(softplus) {
+  FE_UNUSED;
   return softplus_of(ir, x[0]);
 }
 
-SCALAR(softsign) {
-  UNUSED;
+FE_SCALAR(softsign) {
+  FE_UNUSED;
   return fe_div(ir, x[0],
                 fe_add(ir, number(ir, x[0], 1), fe_math(ir, "absf", x[0])));
 }
 
-SCALAR(thresholded_relu) {
-  UNUSED;
+FE_SCALAR(thresholded_relu) {
+  FE_UNUSED;
   MlirValue alpha = attr_number(ir, op, "alpha", x[0]);
   return fe_select(ir, fe_cmp(ir, FE_GT, x[0], alpha), x[0],
                    number(ir, x[0], 0));
 }
 
-SCALAR(gelu) {
-  UNUSED;
+FE_SCALAR(gelu) {
+  FE_UNUSED;
   const char *form = fe_attr_str(ir->arena, op, "approximate", "none");
   MlirValue half = number(ir, x[0], 0.5), one = number(ir, x[0], 1), t;
   if (form[0] == 't') {
@@ -150,24 +146,24 @@ SCALAR(gelu) {
   return fe_mul(ir, fe_mul(ir, x[0], half), fe_add(ir, one, t));
 }
 
-SCALAR(error_function) {
-  UNUSED;
+FE_SCALAR(error_function) {
+  FE_UNUSED;
   return fe_math(ir, "erf", x[0]);
 }
 
-SCALAR(mish) {
-  UNUSED;
+FE_SCALAR(mish) {
+  FE_UNUSED;
   return fe_mul(ir, x[0], fe_math(ir, "tanh", softplus_of(ir, x[0])));
 }
 
-SCALAR(swish) {
-  UNUSED;
+FE_SCALAR(swish) {
+  FE_UNUSED;
   MlirValue alpha = attr_number(ir, op, "alpha", x[0]);
   return fe_mul(ir, x[0], sigmoid_of(ir, fe_mul(ir, alpha, x[0])));
 }
 
 /// In float for integers too: lambd and bias need not be whole.
-SCALAR(shrink) {
+FE_SCALAR(shrink) {
   (void)n;
   bool is_float = fe_dtype_is_float(in);
   MlirValue v =
@@ -227,18 +223,9 @@ ATTRS(selu_attrs, F("alpha", "1.67326319217681884765625"),
 ATTRS(gelu_attrs, {"approximate", FE_A_STRING, "none"});
 ATTRS(shrink_attrs, F("bias", "0"), F("lambd", "0.5"));
 
-#define UNARY(op_name, first, admitted, ...)                                   \
-  {.name = op_name,                                                            \
-   .since = first,                                                             \
-   .inputs = "X:T",                                                            \
-   .outputs = "Y:T",                                                           \
-   .types = "T=" admitted,                                                     \
-   .flags = FE_POINTWISE,                                                      \
-   __VA_ARGS__}
-
 const fe_op_row fe_family_activation[] = {
-    UNARY("Relu", 1, "float,sint", .scalar = relu),
-    UNARY("LeakyRelu", 1, "float", .attrs = alpha_001, .scalar = leaky_relu),
+    FE_UNARY("Relu", 1, "float,sint", .scalar = relu),
+    FE_UNARY("LeakyRelu", 1, "float", .attrs = alpha_001, .scalar = leaky_relu),
     {.name = "PRelu",
      .since = 1,
      .inputs = "X:T, slope:T",
@@ -247,22 +234,22 @@ const fe_op_row fe_family_activation[] = {
      .flags = FE_POINTWISE,
      .upgrade = upgrade_prelu,
      .scalar = prelu},
-    UNARY("Sigmoid", 1, "float", .scalar = sigmoid),
-    UNARY("HardSigmoid", 1, "float", .attrs = hard_sigmoid_attrs,
-          .scalar = hard_sigmoid),
-    UNARY("HardSwish", 14, "float", .scalar = hard_swish),
-    UNARY("Tanh", 1, "float", .scalar = hyperbolic_tangent),
-    UNARY("Elu", 1, "float", .attrs = alpha_1, .scalar = elu),
-    UNARY("Selu", 1, "float", .attrs = selu_attrs, .upgrade = upgrade_selu,
-          .scalar = selu),
-    UNARY("Celu", 12, "float", .attrs = alpha_1, .scalar = celu),
-    UNARY("Softplus", 1, "float", .scalar = softplus),
-    UNARY("Softsign", 1, "float", .scalar = softsign),
-    UNARY("ThresholdedRelu", 10, "float", .attrs = alpha_1,
-          .scalar = thresholded_relu),
-    UNARY("Gelu", 20, "float", .attrs = gelu_attrs, .scalar = gelu),
-    UNARY("Erf", 9, "float", .scalar = error_function),
-    UNARY("Mish", 18, "float", .scalar = mish),
-    UNARY("Swish", 24, "float", .attrs = alpha_1, .scalar = swish),
-    UNARY("Shrink", 9, "real", .attrs = shrink_attrs, .scalar = shrink),
+    FE_UNARY("Sigmoid", 1, "float", .scalar = sigmoid),
+    FE_UNARY("HardSigmoid", 1, "float", .attrs = hard_sigmoid_attrs,
+             .scalar = hard_sigmoid),
+    FE_UNARY("HardSwish", 14, "float", .scalar = hard_swish),
+    FE_UNARY("Tanh", 1, "float", .scalar = hyperbolic_tangent),
+    FE_UNARY("Elu", 1, "float", .attrs = alpha_1, .scalar = elu),
+    FE_UNARY("Selu", 1, "float", .attrs = selu_attrs, .upgrade = upgrade_selu,
+             .scalar = selu),
+    FE_UNARY("Celu", 12, "float", .attrs = alpha_1, .scalar = celu),
+    FE_UNARY("Softplus", 1, "float", .scalar = softplus),
+    FE_UNARY("Softsign", 1, "float", .scalar = softsign),
+    FE_UNARY("ThresholdedRelu", 10, "float", .attrs = alpha_1,
+             .scalar = thresholded_relu),
+    FE_UNARY("Gelu", 20, "float", .attrs = gelu_attrs, .scalar = gelu),
+    FE_UNARY("Erf", 9, "float", .scalar = error_function),
+    FE_UNARY("Mish", 18, "float", .scalar = mish),
+    FE_UNARY("Swish", 24, "float", .attrs = alpha_1, .scalar = swish),
+    FE_UNARY("Shrink", 9, "real", .attrs = shrink_attrs, .scalar = shrink),
     {0}};

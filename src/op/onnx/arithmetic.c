@@ -10,26 +10,22 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/scalar.h"
 
 static MlirType type_of(MlirValue v) { return mlirValueGetType(v); }
 
 //===-- Scalars -------------------------------------------------------------//
 
-#define SCALAR(name)                                                           \
-  static MlirValue name(fe_ir *ir, MlirOperation op, fe_dtype in,              \
-                        fe_dtype out, unsigned n, const MlirValue *x)
-#define UNUSED (void)op, (void)in, (void)out, (void)n
-
-SCALAR(add) {
-  UNUSED;
+FE_SCALAR(add) {
+  FE_UNUSED;
   return fe_add(ir, x[0], x[1]);
 }
-SCALAR(sub) {
-  UNUSED;
+FE_SCALAR(sub) {
+  FE_UNUSED;
   return fe_sub(ir, x[0], x[1]);
 }
-SCALAR(mul) {
-  UNUSED;
+FE_SCALAR(mul) {
+  FE_UNUSED;
   return fe_mul(ir, x[0], x[1]);
 }
 
@@ -42,8 +38,8 @@ static MlirValue safe_divisor(fe_ir *ir, fe_dtype t, MlirValue b) {
   return fe_select(ir, trap, one, b);
 }
 
-SCALAR(divide) {
-  UNUSED;
+FE_SCALAR(divide) {
+  FE_UNUSED;
   if (fe_dtype_is_float(in))
     return fe_div(ir, x[0], x[1]);
   MlirValue b = safe_divisor(ir, in, x[1]);
@@ -53,7 +49,7 @@ SCALAR(divide) {
   return fe_select(ir, minus, fe_neg(ir, x[0]), fe_div(ir, x[0], b));
 }
 
-SCALAR(mod) {
+FE_SCALAR(mod) {
   (void)out, (void)n;
   MlirType t = type_of(x[0]);
   bool is_float = fe_dtype_is_float(in);
@@ -94,7 +90,7 @@ static fe_dtype dtype_of(MlirValue v) {
   return fe_dtype_of_elem(fe_elem_of(v));
 }
 
-SCALAR(power) {
+FE_SCALAR(power) {
   (void)out, (void)n;
   double k;
   if (fe_const_scalar(ir, fe_operand(op, 1), &k)) {
@@ -116,23 +112,23 @@ SCALAR(power) {
   return fe_convert(ir, r, type_of(x[0]), false, fe_dtype_is_unsigned(in));
 }
 
-SCALAR(negate) {
-  UNUSED;
+FE_SCALAR(negate) {
+  FE_UNUSED;
   return fe_neg(ir, x[0]);
 }
-SCALAR(absolute) {
-  UNUSED;
+FE_SCALAR(absolute) {
+  FE_UNUSED;
   if (fe_dtype_is_unsigned(in))
     return x[0];
   return fe_math(ir, fe_dtype_is_float(in) ? "absf" : "absi", x[0]);
 }
-SCALAR(reciprocal) {
-  UNUSED;
+FE_SCALAR(reciprocal) {
+  FE_UNUSED;
   return fe_div(ir, fe_float(ir, type_of(x[0]), 1), x[0]);
 }
 
-SCALAR(sign) {
-  UNUSED;
+FE_SCALAR(sign) {
+  FE_UNUSED;
   MlirType t = type_of(x[0]);
   MlirValue zero = fe_number(ir, t, 0), one = fe_number(ir, t, 1);
   if (fe_dtype_is_unsigned(in))
@@ -142,17 +138,12 @@ SCALAR(sign) {
   return fe_select(ir, fe_cmp(ir, FE_LT, x[0], zero), fe_number(ir, t, -1), r);
 }
 
-#define MATH(name, op_name)                                                    \
-  SCALAR(name) {                                                               \
-    UNUSED;                                                                    \
-    return fe_math(ir, op_name, x[0]);                                         \
-  }
-MATH(square_root, "sqrt")
-MATH(exponential, "exp")
-MATH(logarithm, "log")
-MATH(round_down, "floor")
-MATH(round_up, "ceil")
-MATH(round_even, "roundeven")
+FE_SCALAR_MATH(square_root, "sqrt")
+FE_SCALAR_MATH(exponential, "exp")
+FE_SCALAR_MATH(logarithm, "log")
+FE_SCALAR_MATH(round_down, "floor")
+FE_SCALAR_MATH(round_up, "ceil")
+FE_SCALAR_MATH(round_even, "roundeven")
 
 //===-- Contents ------------------------------------------------------------//
 
@@ -260,14 +251,6 @@ static const fe_attr_def mod_attrs[] = {{"fmod", FE_A_INT, "0"}, {0}};
    .flags = FE_POINTWISE,                                                      \
    .upgrade = fe_upgrade_broadcast,                                            \
    __VA_ARGS__}
-#define UNARY(op_name, admitted, ...)                                          \
-  {.name = op_name,                                                            \
-   .since = 1,                                                                 \
-   .inputs = "X:T",                                                            \
-   .outputs = "Y:T",                                                           \
-   .types = "T=" admitted,                                                     \
-   .flags = FE_POINTWISE,                                                      \
-   __VA_ARGS__}
 
 const fe_op_row fe_family_arithmetic[] = {
     BINARY("Add", .scalar = add, .contents = contents_add),
@@ -291,26 +274,16 @@ const fe_op_row fe_family_arithmetic[] = {
      .flags = FE_POINTWISE,
      .upgrade = fe_upgrade_broadcast,
      .scalar = power},
-    UNARY("Neg", "float,sint", .scalar = negate, .contents = contents_neg),
-    UNARY("Abs", "real", .scalar = absolute, .contents = contents_abs),
-    UNARY("Sqrt", "float", .scalar = square_root),
-    UNARY("Exp", "float", .scalar = exponential),
-    UNARY("Log", "float", .scalar = logarithm),
-    UNARY("Reciprocal", "float", .scalar = reciprocal),
-    UNARY("Floor", "float", .scalar = round_down, .contents = contents_floor),
-    UNARY("Ceil", "float", .scalar = round_up, .contents = contents_ceil),
-    {.name = "Round",
-     .since = 11,
-     .inputs = "X:T",
-     .outputs = "Y:T",
-     .types = "T=float",
-     .flags = FE_POINTWISE,
-     .scalar = round_even},
-    {.name = "Sign",
-     .since = 9,
-     .inputs = "X:T",
-     .outputs = "Y:T",
-     .types = "T=real",
-     .flags = FE_POINTWISE,
-     .scalar = sign},
+    FE_UNARY("Neg", 1, "float,sint", .scalar = negate,
+             .contents = contents_neg),
+    FE_UNARY("Abs", 1, "real", .scalar = absolute, .contents = contents_abs),
+    FE_UNARY("Sqrt", 1, "float", .scalar = square_root),
+    FE_UNARY("Exp", 1, "float", .scalar = exponential),
+    FE_UNARY("Log", 1, "float", .scalar = logarithm),
+    FE_UNARY("Reciprocal", 1, "float", .scalar = reciprocal),
+    FE_UNARY("Floor", 1, "float", .scalar = round_down,
+             .contents = contents_floor),
+    FE_UNARY("Ceil", 1, "float", .scalar = round_up, .contents = contents_ceil),
+    FE_UNARY("Round", 11, "float", .scalar = round_even),
+    FE_UNARY("Sign", 9, "real", .scalar = sign),
     {0}};

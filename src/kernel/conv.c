@@ -1,0 +1,544 @@
+//===- conv.c - convolutions over packed images -------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: direct convolution. A register tile is m pixels by a panel of output
+// channels (conv_pack.c). For each tap and input channel it loads the panel's
+// weights, which lie one behind the other, broadcasts the channel of each
+// pixel and multiplies. The loop over the channels of a block is not unrolled:
+// larger bodies run slower on every machine tried. Bias is what accumulators
+// start with; the rest of the epilogue works on them before they are stored.
+//
+// Items are (image, panel, part of the image), ordered so that what is reused
+// stays in cache: panels outside when a whole image and a panel fit into L2,
+// otherwise parts of the image outside. Where the weights are larger than the
+// cache, each tile prefetches its share of the next panel.
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/conv.h"
+#include "kernel/window.h"
+
+#define MAX_ACC 32
+#define PART_TILES 8    // tiles of a part when it is a piece of a row
+#define PATTERN_MAX 100 // pixels of images that are cut regardless of rows
+
+typedef enum conv_order {
+  PANEL_IMAGE_PART,
+  IMAGE_PANEL_PART,
+  IMAGE_PART_PANEL
+} conv_order;
+typedef enum conv_parts { WHOLE_PATTERN, TILES_OF_ROW, ROWS } conv_parts;
+
+typedef struct conv {
+  fe_gen g;
+  fe_epilogue epilogue;
+  fe_window win, full; // as iterated (perhaps flat); as the result has it
+  bool plain;
+  unsigned lanes;
+  int64_t channels, groups, blocks, full_blocks, rest;
+  int64_t step; // elements from a pixel of the input to the next
+  fe_panels panels;
+  conv_order order;
+  conv_parts parts;
+  int64_t rows_of_part;
+  bool prefetch;
+  MlirValue in, weights, bias, scratch; // flat memrefs
+  MlirValue n_images, n_parts, n_panels;
+  // Of the item being emitted:
+  int64_t panel; // blocks of this panel
+  MlirValue image, block, in_base, w_base;
+  MlirValue y0;        // first row of the part
+  int64_t part_pixels; // of a visit of the panel; FE_DYN
+  // Of the tile being emitted:
+  const fe_tile *tile;
+  MlirValue tile_base, prefetch_base;
+  int64_t prefetch_lines;
+  MlirValue acc[MAX_ACC]; // [pixel][block]
+} conv;
+
+static MlirValue times(fe_ir *ir, MlirValue a, int64_t k) {
+  return k == 1 ? a : fe_mul(ir, a, fe_index(ir, k));
+}
+static MlirValue plus(fe_ir *ir, MlirValue a, int64_t k) {
+  return k == 0 ? a : fe_add(ir, a, fe_index(ir, k));
+}
+
+//===-- The tile ------------------------------------------------------------//
+
+/// A loop whose body stays as it is.
+static fe_region rolled(fe_ir *ir, MlirValue lb, MlirValue ub, unsigned n,
+                        const MlirValue *init) {
+  fe_region r = fe_for_begin(ir, lb, ub, fe_index(ir, 1), n, init);
+  fe_set_attr(ir, r.op,
+              fe_named(ir, "llvm.loop_annotation",
+                       fe_attr_parse(ir, "#llvm.loop_annotation<unroll = "
+                                         "<disable = true>>")));
+  return r;
+}
+
+/// Begins a loop that carries all accumulators.
+static fe_region acc_loop(conv *c, MlirValue lb, MlirValue ub) {
+  unsigned n = c->tile->m * (unsigned)c->panel;
+  fe_region r = rolled(c->g.ir, lb, ub, n, c->acc);
+  for (unsigned i = 0; i < n; ++i)
+    c->acc[i] = fe_block_arg(r.body, 1 + i);
+  return r;
+}
+
+static void acc_loop_end(conv *c, fe_region *r) {
+  unsigned n = c->tile->m * (unsigned)c->panel;
+  fe_for_end(c->g.ir, r, n, c->acc);
+  for (unsigned i = 0; i < n; ++i)
+    c->acc[i] = fe_result(r->op, i);
+}
+
+/// One channel at one tap for the pixels in `mask`.
+static void multiply(conv *c, uint32_t mask, MlirValue in, MlirValue w,
+                     MlirValue *acc) {
+  fe_ir *ir = c->g.ir;
+  const fe_tile *t = c->tile;
+  unsigned nk = (unsigned)c->panel, used = 0;
+  MlirValue weights[MAX_ACC];
+  for (unsigned k = 0; k < nk; ++k)
+    weights[k] = fe_vload(ir, c->lanes, c->weights,
+                          FE_IDX(plus(ir, w, (int64_t)k * c->lanes)));
+  MlirValue row_step = times(ir, c->win.in_size[1], c->win.stride[0] * c->step);
+  for (unsigned i = 0; i < t->m; ++i) {
+    if (!(mask >> i & 1))
+      continue;
+    MlirValue at = plus(ir, in, t->dx[i] * c->win.stride[1] * c->step);
+    if (t->dy[i])
+      at = fe_add(ir, at, times(ir, row_step, t->dy[i]));
+    MlirValue x = fe_splat(ir, fe_load(ir, c->in, FE_IDX(at)), c->lanes);
+    for (unsigned k = 0; k < nk; ++k, ++used)
+      acc[used] = fe_vfma(&c->g, x, weights[k], acc[used]);
+  }
+}
+
+/// `count` steps of `in_step` elements of input and a row of the panel each.
+static void steps(conv *c, uint32_t mask, int64_t count, int64_t in_step,
+                  MlirValue in, MlirValue w) {
+  fe_ir *ir = c->g.ir;
+  unsigned nk = (unsigned)c->panel, n = 0, where[MAX_ACC];
+  MlirValue acc[MAX_ACC];
+  for (unsigned i = 0; i < c->tile->m; ++i)
+    for (unsigned k = 0; k < nk; ++k)
+      if (mask >> i & 1) {
+        where[n] = i * nk + k;
+        acc[n] = c->acc[where[n]];
+        ++n;
+      }
+  if (!n)
+    return;
+  if (count == 1) {
+    multiply(c, mask, in, w, acc);
+  } else {
+    fe_region r = rolled(ir, fe_index(ir, 0), fe_index(ir, count), n, acc);
+    for (unsigned i = 0; i < n; ++i)
+      acc[i] = fe_block_arg(r.body, 1 + i);
+    multiply(c, mask, fe_add(ir, in, times(ir, r.iv, in_step)),
+             fe_add(ir, w, times(ir, r.iv, nk * (int64_t)c->lanes)), acc);
+    fe_for_end(ir, &r, n, acc);
+    for (unsigned i = 0; i < n; ++i)
+      acc[i] = fe_result(r.op, i);
+  }
+  for (unsigned i = 0; i < n; ++i)
+    c->acc[where[i]] = acc[i];
+}
+
+/// Fetches this tile's share of the next panel for the steps that follow,
+/// number `group` (index) of their kind.
+static void prefetch(conv *c, MlirValue group, int64_t n_groups) {
+  fe_ir *ir = c->g.ir;
+  int64_t lines = c->prefetch_lines * n_groups;
+  MlirValue at =
+      fe_add(ir, c->prefetch_base, times(ir, group, c->prefetch_lines * 16));
+  for (int64_t i = 0; i < lines; ++i)
+    fe_prefetch(ir, c->weights, plus(ir, at, i * 16), 2);
+}
+
+/// All taps of row r for `n` channels of a block. `in`, `w`: tap (r, 0).
+static void taps_of_row(conv *c, int64_t n, MlirValue in, MlirValue w,
+                        const uint32_t *mask, MlirValue group) {
+  fe_ir *ir = c->g.ir;
+  const fe_tile *t = c->tile;
+  int64_t taps = c->win.kernel[1];
+  int64_t in_step = c->win.dilation[1] * c->step;
+  int64_t w_step = n * c->panel * c->lanes;
+  uint32_t full = (uint32_t)((UINT64_C(1) << t->m) - 1);
+  if (!fe_is_null(t->s0)) {
+    fe_region r = acc_loop(c, t->s0, t->s1);
+    steps(c, full, n, 1, fe_add(ir, in, times(ir, r.iv, in_step)),
+          fe_add(ir, w, times(ir, r.iv, w_step)));
+    acc_loop_end(c, &r);
+    return;
+  }
+  if (c->prefetch_lines)
+    prefetch(c, group, taps);
+  if (mask) {
+    for (int64_t s = 0; s < taps; ++s)
+      steps(c, mask[s], n, 1, plus(ir, in, s * in_step),
+            plus(ir, w, s * w_step));
+  } else if (c->plain) {
+    steps(c, full, taps, in_step, in, w);
+  } else if (taps == 1 || (in_step == n && n == c->lanes)) {
+    // The channels of the next tap follow: one loop.
+    steps(c, full, taps * n, 1, in, w);
+  } else {
+    fe_region r = acc_loop(c, fe_index(ir, 0), fe_index(ir, taps));
+    steps(c, full, n, 1, fe_add(ir, in, times(ir, r.iv, in_step)),
+          fe_add(ir, w, times(ir, r.iv, w_step)));
+    acc_loop_end(c, &r);
+  }
+}
+
+/// All taps for `n` channels. `in`: tap (0, 0); `w`: this block's weights.
+static void taps(conv *c, int64_t n, MlirValue in, MlirValue w,
+                 MlirValue block) {
+  fe_ir *ir = c->g.ir;
+  const fe_tile *t = c->tile;
+  int64_t rows = c->win.kernel[0], width = c->win.kernel[1];
+  MlirValue in_row = times(ir, c->win.in_size[1], c->win.dilation[0] * c->step);
+  int64_t w_row = width * n * c->panel * c->lanes;
+  MlirValue group = times(ir, block, rows * width);
+  if (t->pattern && t->mask) {
+    for (int64_t r = 0; r < rows; ++r)
+      taps_of_row(c, n, fe_add(ir, in, times(ir, in_row, r)),
+                  plus(ir, w, r * w_row), t->mask + r * width,
+                  plus(ir, group, r * width));
+  } else if (t->all_rows && rows == 1) {
+    taps_of_row(c, n, in, w, t->mask, group);
+  } else {
+    fe_region r = acc_loop(c, t->r0, t->r1);
+    taps_of_row(c, n, fe_add(ir, in, fe_mul(ir, in_row, r.iv)),
+                fe_add(ir, w, times(ir, r.iv, w_row)), t->mask,
+                fe_add(ir, group, times(ir, r.iv, width)));
+    acc_loop_end(c, &r);
+  }
+}
+
+static fe_coords coords_of(const conv *c, MlirValue block, MlirValue y,
+                           MlirValue x) {
+  fe_ir *ir = c->g.ir;
+  fe_coords at = {{c->image, block, y, x, fe_index(ir, 0)}, {NULL}};
+  MlirValue flat = fe_add(ir, times(ir, c->image, c->blocks), block);
+  flat = fe_add(ir, fe_mul(ir, flat, c->win.out_size[0]), y);
+  flat = fe_add(ir, fe_mul(ir, flat, c->win.out_size[1]), x);
+  at.flat = times(ir, flat, c->lanes);
+  return at;
+}
+
+/// Row i of the scratch buffer holds pixel i / panel, block i % panel.
+static void place(void *user, MlirValue row, fe_coords *out) {
+  conv *c = user;
+  fe_ir *ir = c->g.ir;
+  const fe_tile *t = c->tile;
+  MlirValue nk = fe_index(ir, c->panel);
+  MlirValue pixel = fe_divu(ir, row, nk), y = t->y, x = t->x;
+  if (t->pattern) { // consecutive pixels of the image
+    int64_t first = t->dy[0] * c->win.out[1] + t->dx[0];
+    pixel = plus(ir, pixel, first);
+    y = fe_divu(ir, pixel, c->win.out_size[1]);
+    x = fe_remu(ir, pixel, c->win.out_size[1]);
+  } else {
+    x = fe_add(ir, x, pixel);
+  }
+  *out = coords_of(c, fe_add(ir, c->block, fe_remu(ir, row, nk)), y, x);
+}
+
+static void finish(conv *c) {
+  fe_ir *ir = c->g.ir;
+  const fe_tile *t = c->tile;
+  bool loop = fe_epilogue_has_loop(&c->epilogue);
+  unsigned nk = (unsigned)c->panel;
+  MlirValue dest = c->g.flat[c->g.n_args - 1], zero = fe_index(ir, 0);
+  for (unsigned k = 0; k < nk; ++k)
+    for (unsigned i = 0; i < t->m; ++i) {
+      fe_coords at =
+          coords_of(c, plus(ir, c->block, k), plus(ir, t->y, t->dy[i]),
+                    plus(ir, t->x, t->dx[i]));
+      MlirValue v = fe_epilogue_vector(&c->epilogue, c->acc[i * nk + k],
+                                       c->lanes, (MlirValue){NULL}, &at);
+      if (loop)
+        fe_vstore(ir, v, c->scratch, FE_IDX(fe_index(ir, i * nk + k), zero));
+      else
+        fe_vstore(ir, v, dest, FE_IDX(at.flat));
+    }
+  if (loop)
+    fe_epilogue_loop(&c->epilogue, c->scratch, fe_index(ir, t->m * nk),
+                     fe_index(ir, c->lanes), place, c);
+}
+
+/// Where this tile's share of the next panel begins, and how many lines each
+/// group of steps fetches so that all tiles together fetch all of it.
+static void plan_prefetch(conv *c) {
+  fe_ir *ir = c->g.ir;
+  const fe_tile *t = c->tile;
+  c->prefetch_lines = 0;
+  if (!c->prefetch || c->part_pixels == FE_DYN || c->part_pixels < 8 ||
+      !fe_is_null(t->s0))
+    return;
+  int64_t panel =
+      c->channels * c->win.kernel[0] * c->win.kernel[1] * c->panel * c->lanes;
+  int64_t lines =
+      (t->m * c->panel * c->lanes + c->part_pixels - 1) / c->part_pixels;
+  c->prefetch_lines = lines * c->lanes / 16;
+  if (!c->prefetch_lines)
+    c->prefetch_lines = 1;
+  MlirValue pixel;
+  if (t->pattern) {
+    pixel = fe_index(ir, t->dy[0] * c->win.out[1] + t->dx[0]);
+  } else {
+    MlirValue row = fe_is_null(c->y0) ? t->y : fe_sub(ir, t->y, c->y0);
+    pixel = fe_add(ir, fe_mul(ir, row, c->win.out_size[1]), t->x);
+  }
+  int64_t share = panel / c->part_pixels;
+  c->prefetch_base =
+      plus(ir, fe_add(ir, c->w_base, times(ir, pixel, share)), panel);
+}
+
+static void tile(void *user, const fe_tile *t) {
+  conv *c = user;
+  fe_ir *ir = c->g.ir;
+  const fe_window *w = &c->win;
+  unsigned nk = (unsigned)c->panel;
+  c->tile = t;
+  for (unsigned k = 0; k < nk; ++k) {
+    MlirValue at = times(ir, plus(ir, c->block, k), c->lanes);
+    MlirValue b = fe_vload(ir, c->lanes, c->bias, FE_IDX(at));
+    for (unsigned i = 0; i < t->m; ++i)
+      c->acc[i * nk + k] = b;
+  }
+  plan_prefetch(c);
+  MlirValue row = plus(ir, times(ir, t->y, w->stride[0]), -w->pad[0]);
+  MlirValue column = plus(ir, times(ir, t->x, w->stride[1]), -w->pad[1]);
+  MlirValue at = fe_add(ir, fe_mul(ir, row, w->in_size[1]), column);
+  MlirValue base = fe_add(ir, c->in_base, times(ir, at, c->step));
+  MlirValue plane =
+      times(ir, fe_mul(ir, w->in_size[0], w->in_size[1]), c->step);
+  int64_t block = c->plain ? 1 : c->lanes;
+  int64_t w_block = block * w->kernel[0] * w->kernel[1] * c->panel * c->lanes;
+  MlirValue zero = fe_index(ir, 0), n = fe_index(ir, c->full_blocks);
+  if (c->full_blocks == 1) {
+    taps(c, block, base, c->w_base, zero);
+  } else if (c->full_blocks > 1) {
+    fe_region r = acc_loop(c, zero, n);
+    taps(c, block, fe_add(ir, base, fe_mul(ir, r.iv, plane)),
+         fe_add(ir, c->w_base, times(ir, r.iv, w_block)), r.iv);
+    acc_loop_end(c, &r);
+  }
+  if (c->rest)
+    taps(c, c->rest, fe_add(ir, base, fe_mul(ir, n, plane)),
+         plus(ir, c->w_base, c->full_blocks * w_block), n);
+  finish(c);
+}
+
+//===-- Items ---------------------------------------------------------------//
+
+/// Part `part` of an image for the panel set up in c.
+static void part(conv *c, MlirValue part) {
+  fe_ir *ir = c->g.ir;
+  const fe_window *w = &c->win;
+  unsigned m = fe_conv_rows(c->g.target, c->panel);
+  MlirValue none = {NULL}, zero = fe_index(ir, 0);
+  bool known = w->out[0] != FE_DYN && w->out[1] != FE_DYN;
+  int64_t image = known ? w->out[0] * w->out[1] : FE_DYN;
+  bool whole = c->order != IMAGE_PART_PANEL; // the panel sees the whole image
+  if (c->parts == WHOLE_PATTERN) {
+    c->y0 = none;
+    c->part_pixels = image;
+    fe_window_pattern(ir, w, m, tile, c);
+  } else if (c->parts == TILES_OF_ROW) {
+    MlirValue tiles = fe_window_tiles(ir, w, m);
+    MlirValue size = fe_ceildiv(ir, tiles, c->n_parts);
+    MlirValue t0 = fe_mul(ir, part, size);
+    MlirValue t1 = fe_min(ir, fe_add(ir, t0, size), tiles);
+    c->y0 = none;
+    c->part_pixels = whole ? image : FE_DYN;
+    fe_window_row(ir, w, m, zero, t0, t1, tile, c);
+  } else {
+    MlirValue first = times(ir, part, c->rows_of_part);
+    MlirValue last =
+        fe_min(ir, plus(ir, first, c->rows_of_part), w->out_size[0]);
+    c->y0 = whole ? none : first;
+    c->part_pixels =
+        whole || w->out[1] == FE_DYN ? image : c->rows_of_part * w->out[1];
+    fe_region r = fe_for_begin(ir, first, last, fe_index(ir, 1), 0, NULL);
+    fe_window_row(ir, w, m, r.iv, none, none, tile, c);
+    fe_for_end(ir, &r, 0, NULL);
+  }
+}
+
+/// Sets up panel `number`, `blocks` wide, for one image.
+static void panel(conv *c, MlirValue number, int64_t blocks, MlirValue at) {
+  fe_ir *ir = c->g.ir;
+  c->panel = blocks;
+  // Panels before the last have all the same width.
+  c->block = times(ir, number, c->panels.panel);
+  int64_t row = c->channels * c->win.kernel[0] * c->win.kernel[1] * c->lanes;
+  c->w_base = times(ir, number, row * c->panels.panel);
+  int64_t per_image = c->plain ? c->channels * c->groups
+                               : c->groups * c->full_blocks + (c->rest ? 1 : 0);
+  MlirValue first = times(ir, c->image, per_image);
+  if (c->groups > 1) {
+    int64_t panels = c->blocks / c->groups / blocks;
+    MlirValue group = fe_divu(ir, number, fe_index(ir, panels));
+    first = fe_add(ir, first, times(ir, group, c->full_blocks));
+  }
+  MlirValue plane = fe_mul(ir, c->win.in_size[0], c->win.in_size[1]);
+  c->in_base = times(ir, fe_mul(ir, first, plane), c->step);
+  part(c, at);
+}
+
+static void item(conv *c, MlirValue number) {
+  fe_ir *ir = c->g.ir;
+  MlirValue size[3] = {c->n_panels, c->n_images, c->n_parts}, id[3];
+  static const unsigned char orders[][3] = {[PANEL_IMAGE_PART] = {0, 1, 2},
+                                            [IMAGE_PANEL_PART] = {1, 0, 2},
+                                            [IMAGE_PART_PANEL] = {1, 2, 0}};
+  const unsigned char *o = orders[c->order];
+  id[o[2]] = fe_remu(ir, number, size[o[2]]);
+  MlirValue rest = fe_divu(ir, number, size[o[2]]);
+  id[o[1]] = fe_remu(ir, rest, size[o[1]]);
+  id[o[0]] = fe_divu(ir, rest, size[o[1]]);
+  c->image = id[1];
+  const fe_panels *p = &c->panels;
+  if (!p->last) {
+    panel(c, id[0], p->panel, id[2]);
+  } else if (!p->main) {
+    panel(c, id[0], p->last, id[2]);
+  } else {
+    MlirValue inner = fe_cmp(ir, FE_LT, id[0], fe_index(ir, p->main));
+    fe_region r = fe_if_begin(ir, inner, 0, NULL, true);
+    panel(c, id[0], p->panel, id[2]);
+    fe_if_else(ir, &r, 0, NULL);
+    panel(c, id[0], p->last, id[2]);
+    fe_if_end(ir, &r, 0, NULL);
+  }
+}
+
+//===-- Choices -------------------------------------------------------------//
+
+/// Whether an operand of the epilogue tells rows from columns.
+static bool epilogue_needs_rows(const fe_epilogue *e) {
+  for (unsigned s = 0; s < e->n; ++s)
+    for (unsigned i = 0; i < e->step[s].n_in; ++i) {
+      const fe_epilogue_input *in = &e->step[s].in[i];
+      if (in->is_chain || mlirAffineMapIsIdentity(in->map))
+        continue;
+      for (intptr_t k = 0; k < mlirAffineMapGetNumResults(in->map); ++k) {
+        MlirAffineExpr x = mlirAffineMapGetResult(in->map, k);
+        for (intptr_t d = 2; d <= 3; ++d)
+          if (mlirAffineExprIsFunctionOfDim(x, d))
+            return true;
+      }
+    }
+  return false;
+}
+
+static void choose(conv *c, int64_t n_images) {
+  fe_ir *ir = c->g.ir;
+  const fe_target *t = c->g.target;
+  fe_window *w = &c->win;
+  int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;
+  int64_t row = c->channels * w->kernel[0] * w->kernel[1] * c->lanes * 4;
+  int64_t weights = row * c->blocks;
+  bool known = w->in[0] != FE_DYN && w->in[1] != FE_DYN;
+  int64_t image =
+      known ? w->in[0] * w->in[1] * c->channels * c->groups * 4 : FE_DYN;
+  bool stays = known && image + row * nk < (int64_t)t->l2_bytes * 85 / 100;
+  if (fe_window_is_flat(w) && !epilogue_needs_rows(&c->epilogue))
+    fe_window_flatten(ir, w);
+  unsigned m = fe_conv_rows(t, nk);
+  int64_t tiles = fe_window_static_tiles(w, m);
+  int64_t pixels = w->out[0] == FE_DYN || w->out[1] == FE_DYN
+                       ? FE_DYN
+                       : w->out[0] * w->out[1];
+  if (w->out[0] == 1) {
+    c->parts = TILES_OF_ROW;
+    c->n_parts =
+        fe_ceildiv(ir, fe_window_tiles(ir, w, m), fe_index(ir, PART_TILES));
+  } else if (pixels != FE_DYN && pixels <= PATTERN_MAX && w->out[1] < 12 &&
+             w->in[1] != FE_DYN &&
+             w->kernel[0] * w->kernel[1] * (pixels / m + 1) <= 64) {
+    c->parts = WHOLE_PATTERN;
+    c->n_parts = fe_index(ir, 1);
+  } else {
+    c->parts = ROWS;
+    c->rows_of_part =
+        tiles == FE_DYN || tiles >= PART_TILES ? 1 : PART_TILES / tiles;
+    c->n_parts = fe_ceildiv(ir, w->out_size[0], fe_index(ir, c->rows_of_part));
+  }
+  c->order = !stays || (n_images == 1 && weights < (int64_t)t->l1_bytes)
+                 ? IMAGE_PART_PANEL
+             : weights > image ? PANEL_IMAGE_PART
+                               : IMAGE_PANEL_PART;
+  c->prefetch = weights > (int64_t)t->l2_bytes / 4 && !c->plain;
+}
+
+/// Items and operations of each, from the sizes of the arguments.
+static void extent(conv *c, unsigned in, MlirAffineExpr *items,
+                   MlirAffineExpr *cost) {
+  fe_ir *ir = c->g.ir;
+  unsigned dest = c->g.n_args - 1;
+  MlirAffineExpr n = fe_gen_dim(&c->g, in, 0);
+  MlirAffineExpr h = fe_gen_dim(&c->g, dest, 2);
+  MlirAffineExpr w = fe_gen_dim(&c->g, dest, 3), parts = fe_dim_const(ir, 1);
+  MlirAffineExpr pixels = fe_dim_mul(h, w);
+  int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;
+  unsigned m = fe_conv_rows(c->g.target, nk);
+  if (c->parts == TILES_OF_ROW)
+    parts = fe_dim_ceildiv(fe_dim_ceildiv(pixels, fe_dim_const(ir, m)),
+                           fe_dim_const(ir, PART_TILES));
+  else if (c->parts == ROWS)
+    parts = fe_dim_ceildiv(h, fe_dim_const(ir, c->rows_of_part));
+  int64_t panels = c->panels.main + (c->panels.last ? 1 : 0);
+  *items = fe_dim_mul(fe_dim_mul(n, parts), fe_dim_const(ir, panels));
+  int64_t each =
+      2 * c->channels * c->win.kernel[0] * c->win.kernel[1] * nk * c->lanes;
+  MlirAffineExpr size =
+      c->parts == TILES_OF_ROW ? fe_dim_const(ir, m * PART_TILES)
+      : c->parts == ROWS ? fe_dim_mul(w, fe_dim_const(ir, c->rows_of_part))
+                         : pixels;
+  *cost = fe_dim_mul(size, fe_dim_const(ir, each));
+}
+
+fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
+                           MlirModule module, MlirOperation func) {
+  conv *c = FE_NEW(ir->arena, conv);
+  fe_gen *g = &c->g;
+  if (fe_gen_begin(g, ir, target, module, func))
+    return FE_FAILED;
+  unsigned in, weights, bias;
+  if (fe_gen_operand(g, 0, &in) || fe_gen_operand(g, 1, &weights) ||
+      fe_gen_operand(g, 2, &bias) || fe_epilogue_parse(&c->epilogue, g))
+    return fe_gen_abandon(g);
+  c->plain = fe_rank(g->arg[in]) == 4;
+  c->lanes = (unsigned)fe_static_dim(g->dest, 4);
+  c->blocks = fe_static_dim(g->dest, 1);
+  c->channels = fe_attr_i64(g->root, "channels", 0);
+  c->groups = fe_attr_i64(g->root, "groups", 1);
+  c->full_blocks = c->plain ? c->channels : c->channels / c->lanes;
+  c->rest = c->plain ? 0 : c->channels % c->lanes;
+  c->step = c->plain ? 1 : c->lanes;
+  c->panels = fe_conv_panels(c->blocks, fe_attr_i64(g->root, "panel", 1));
+  c->in = g->flat[in];
+  c->weights = g->flat[weights];
+  c->bias = g->flat[bias];
+  fe_window_read(ir, g->root, g->arg[in], g->dest, &c->win);
+  choose(c, fe_static_dim(g->dest, 0));
+  c->n_images = fe_dim(ir, g->dest, 0);
+  c->n_panels = fe_index(ir, c->panels.main + (c->panels.last ? 1 : 0));
+  if (fe_epilogue_has_loop(&c->epilogue)) {
+    int64_t dims[2] = {MAX_ACC, c->lanes};
+    c->scratch = fe_alloca(ir, fe_memref_type(ir, ir->f32, 2, dims));
+  }
+  fe_region r = fe_for_begin(ir, g->begin, g->end, fe_index(ir, 1), 0, NULL);
+  item(c, r.iv);
+  fe_for_end(ir, &r, 0, NULL);
+  MlirAffineExpr items, cost;
+  extent(c, in, &items, &cost);
+  fe_gen_end(g, items, cost);
+  return FE_OK;
+}

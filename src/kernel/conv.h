@@ -1,0 +1,61 @@
+//===- conv.h - packed convolutions: blocking and weights -------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What layout assignment must know of the generators in conv.c: how channels
+// are blocked and in which order weights lie (src/op/krnl.irdl.mlir says the
+// same in words).
+//
+//===----------------------------------------------------------------------===//
+#ifndef FE_CONV_H
+#define FE_CONV_H
+
+#include "kernel/kernel.h"
+
+/// Channels in a block of the packed layout.
+static inline unsigned fe_conv_block(const fe_target *t) {
+  return fe_lanes_f32(t);
+}
+
+/// How the blocks of output channels are cut into panels: `main` panels of
+/// `panel` blocks, then, unless `last` is 0, one of `last` blocks.
+typedef struct fe_panels {
+  int64_t main, last, panel;
+} fe_panels;
+fe_panels fe_conv_panels(int64_t blocks, int64_t panel);
+
+/// Pixels of a register tile `panel` blocks wide.
+unsigned fe_conv_rows(const fe_target *t, int64_t panel);
+
+typedef struct fe_conv_shape {
+  int64_t out_channels, channels; // in all; per group
+  int64_t groups;
+  int64_t kernel[2], stride[2], pad[4];
+  int64_t out[2]; // FE_DYN when not known
+  bool plain;     // input is [N][C][H][W]
+} fe_conv_shape;
+/// Attribute `panel` of krnl.conv.
+int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s);
+/// Weights [K][C/groups][R][S] in panels of `panel` blocks of `lanes`
+/// channels. In `arena`; *count elements.
+float *fe_conv_pack_weights(fe_arena *arena, unsigned lanes, int64_t panel,
+                            const fe_conv_shape *s, const float *w,
+                            int64_t *count);
+/// [C][n] to [ceil(C/lanes)][n][lanes], zero-padded: depthwise weights, and
+/// with n = 1 biases and other per-channel data.
+float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,
+                             int64_t n, const float *data, int64_t *count);
+
+fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
+                           MlirModule module, MlirOperation func);
+fe_status fe_generate_depthwise(fe_ir *ir, const fe_target *target,
+                                MlirModule module, MlirOperation func);
+fe_status fe_generate_pool(fe_ir *ir, const fe_target *target,
+                           MlirModule module, MlirOperation func);
+fe_status fe_generate_pack(fe_ir *ir, const fe_target *target,
+                           MlirModule module, MlirOperation func);
+fe_status fe_generate_unpack(fe_ir *ir, const fe_target *target,
+                             MlirModule module, MlirOperation func);
+
+#endif

@@ -1,0 +1,123 @@
+//===- conv_pack.c - blocking of channels, order of weights ------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: a register tile is `rows` pixels by `panel` vectors of output
+// channels; with its weights and one broadcast it has to fit into the vector
+// registers, one being left to the compiler. The panel is the one with the
+// least cycles over all tiles of the image, each step of a tile costing its
+// multiplications, its loads, or the latency of a multiplication.
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/conv.h"
+
+#include "kernel/window.h"
+
+#define MAX_PANEL 14
+#define LATENCY 8 // multiplications in flight: 4 cycles, 2 a cycle
+
+fe_panels fe_conv_panels(int64_t blocks, int64_t panel) {
+  fe_panels p = {.main = blocks / panel, .panel = panel};
+  int64_t rest = blocks % panel;
+  if (rest == 1 && p.main > 0) {
+    --p.main;
+    p.last = panel + 1;
+  } else {
+    p.last = rest;
+  }
+  return p;
+}
+
+unsigned fe_conv_rows(const fe_target *t, int64_t panel) {
+  int64_t free = (int64_t)t->vector_registers - 2 - panel;
+  // Without fused multiply-add a product needs a register too.
+  int64_t rows = (t->fma ? free : free - 1) / panel;
+  int64_t most = FE_WINDOW_TILE - 4;
+  return (unsigned)(rows < 1 ? 1 : rows > most ? most : rows);
+}
+
+static double tiles_cost(const fe_target *t, int64_t panel, int64_t pixels) {
+  int64_t rows = fe_conv_rows(t, panel), tiles = (pixels + rows - 1) / rows;
+  double m = (double)pixels / (double)tiles;
+  double step = m * (double)panel;
+  if (step < LATENCY)
+    step = LATENCY;
+  // One accumulator per pixel folds the broadcast into the multiplication:
+  // as many loads as multiplications, about 85 % of the speed.
+  if (panel == 1)
+    step *= 1.15;
+  return (double)tiles * (step + 0.3);
+}
+
+int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s) {
+  int64_t lanes = fe_conv_block(t);
+  int64_t blocks = (s->out_channels + lanes - 1) / lanes;
+  int64_t group = blocks / s->groups; // each group has its own panels
+  bool flat = s->kernel[0] == 1 && s->kernel[1] == 1 && s->stride[0] == 1 &&
+              s->stride[1] == 1 && !s->plain;
+  int64_t pixels = 1000; // of a row, or of what is treated like one
+  if (s->out[1] != FE_DYN) {
+    pixels = s->out[1];
+    bool small = s->out[0] != FE_DYN && s->out[0] * s->out[1] <= 100;
+    if (s->out[0] != FE_DYN && (flat || small))
+      pixels *= s->out[0];
+  }
+  int64_t best = 1;
+  double best_cost = 0;
+  for (int64_t n = 1; n <= MAX_PANEL && n <= group; ++n) {
+    if (s->groups > 1 && group % n)
+      continue;
+    if (n * 2 + 2 > (int64_t)t->vector_registers)
+      break;
+    fe_panels p = fe_conv_panels(group, n);
+    double cost = (double)p.main * tiles_cost(t, n, pixels);
+    if (p.last)
+      cost += tiles_cost(t, p.last, pixels);
+    // Two is the best measured; others have to be better by some percent.
+    if (n != 2)
+      cost *= 1.03;
+    if (n == 1 || cost < best_cost) {
+      best = n;
+      best_cost = cost;
+    }
+  }
+  return best;
+}
+
+float *fe_conv_pack_weights(fe_arena *arena, unsigned lanes, int64_t panel,
+                            const fe_conv_shape *s, const float *w,
+                            int64_t *count) {
+  int64_t blocks = (s->out_channels + lanes - 1) / lanes;
+  int64_t taps = s->kernel[0] * s->kernel[1];
+  *count = blocks * lanes * s->channels * taps;
+  float *out = FE_NEW_N(arena, float, (size_t)*count);
+  fe_panels p = fe_conv_panels(blocks, panel);
+  // In plain input, blocks of one channel.
+  int64_t block = s->plain ? 1 : lanes;
+  float *at = out;
+  for (int64_t i = 0, k0 = 0; i < p.main + (p.last ? 1 : 0); ++i) {
+    int64_t width = (i < p.main ? panel : p.last) * lanes;
+    int64_t real = s->out_channels - k0 < width ? s->out_channels - k0 : width;
+    for (int64_t c0 = 0; c0 < s->channels; c0 += block) {
+      int64_t n = s->channels - c0 < block ? s->channels - c0 : block;
+      for (int64_t tap = 0; tap < taps; ++tap)
+        for (int64_t c = c0; c < c0 + n; ++c, at += width)
+          for (int64_t k = 0; k < real; ++k)
+            at[k] = w[((k0 + k) * s->channels + c) * taps + tap];
+    }
+    k0 += width;
+  }
+  return out;
+}
+
+float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,
+                             int64_t n, const float *data, int64_t *count) {
+  int64_t blocks = (channels + lanes - 1) / lanes;
+  *count = blocks * n * lanes;
+  float *out = FE_NEW_N(arena, float, (size_t)*count);
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t i = 0; i < n; ++i)
+      out[((c / lanes) * n + i) * lanes + c % lanes] = data[c * n + i];
+  return out;
+}

@@ -1,0 +1,120 @@
+//===- image.c - kernels that work block by block of an image ----*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: items are (image, block, some rows of the result); rows are cut into
+// tiles by window.c.
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/image.h"
+
+/// Vectors of the result that are worth an item.
+#define ITEM_VECTORS 1024
+
+fe_status fe_image_begin(fe_image *m, fe_ir *ir, const fe_target *target,
+                         MlirModule module, MlirOperation func) {
+  fe_gen *g = &m->g;
+  if (fe_gen_begin(g, ir, target, module, func))
+    return FE_FAILED;
+  unsigned in;
+  if (fe_gen_operand(g, 0, &in) || fe_epilogue_parse(&m->epilogue, g))
+    return fe_gen_abandon(g);
+  m->lanes = (unsigned)fe_static_dim(g->dest, 4);
+  m->blocks = fe_static_dim(g->dest, 1);
+  m->in = g->flat[in];
+  m->out = g->flat[g->n_args - 1];
+  fe_window_read(ir, g->root, g->arg[in], g->dest, &m->win);
+  if (fe_epilogue_has_loop(&m->epilogue)) {
+    int64_t dims[2] = {FE_WINDOW_TILE, m->lanes};
+    m->scratch = fe_alloca(ir, fe_memref_type(ir, ir->f32, 2, dims));
+  }
+  return FE_OK;
+}
+
+/// Pixels of a tile: half of the registers, the rest hold what is loaded.
+static unsigned tile_pixels(const fe_target *t) {
+  unsigned m = t->vector_registers / 2 - 2;
+  return m < 2 ? 2 : m > FE_WINDOW_TILE ? FE_WINDOW_TILE : m;
+}
+
+void fe_image_rows(fe_image *m, int64_t cost, fe_tile_fn tile, void *user) {
+  fe_gen *g = &m->g;
+  fe_ir *ir = g->ir;
+  const fe_window *w = &m->win;
+  unsigned dest = g->n_args - 1;
+  int64_t rows = 8;
+  if (w->out[1] != FE_DYN)
+    rows = (ITEM_VECTORS + w->out[1] - 1) / (w->out[1] ? w->out[1] : 1);
+  if (w->out[0] != FE_DYN && rows > w->out[0])
+    rows = w->out[0] ? w->out[0] : 1;
+  MlirValue step = fe_index(ir, rows), blocks = fe_index(ir, m->blocks);
+  MlirValue parts = fe_ceildiv(ir, w->out_size[0], step);
+  fe_region item = fe_for_begin(ir, g->begin, g->end, fe_index(ir, 1), 0, NULL);
+  MlirValue part = fe_remu(ir, item.iv, parts);
+  MlirValue rest = fe_divu(ir, item.iv, parts);
+  m->block = fe_remu(ir, rest, blocks);
+  m->image = fe_divu(ir, rest, blocks);
+  MlirValue first = fe_mul(ir, part, step);
+  MlirValue last = fe_min(ir, fe_add(ir, first, step), w->out_size[0]);
+  fe_region row = fe_for_begin(ir, first, last, fe_index(ir, 1), 0, NULL);
+  MlirValue none = {NULL};
+  fe_window_row(ir, w, tile_pixels(g->target), row.iv, none, none, tile, user);
+  fe_for_end(ir, &row, 0, NULL);
+  fe_for_end(ir, &item, 0, NULL);
+  MlirAffineExpr height = fe_gen_dim(g, dest, 2);
+  MlirAffineExpr items = fe_dim_mul(
+      fe_dim_mul(fe_gen_dim(g, dest, 0), fe_dim_const(ir, m->blocks)),
+      fe_dim_ceildiv(height, fe_dim_const(ir, rows)));
+  MlirAffineExpr each = fe_dim_mul(fe_gen_dim(g, dest, 3),
+                                   fe_dim_const(ir, rows * m->lanes * cost));
+  fe_gen_end(g, items, each);
+}
+
+/// Number of the first vector of the block in a tensor of images of h x w.
+static MlirValue plane(fe_image *m, MlirValue h, MlirValue w) {
+  fe_ir *ir = m->g.ir;
+  MlirValue number =
+      fe_add(ir, fe_mul(ir, m->image, fe_index(ir, m->blocks)), m->block);
+  return fe_mul(ir, fe_mul(ir, number, h), w);
+}
+
+MlirValue fe_image_origin(fe_image *m, const fe_tile *t) {
+  fe_ir *ir = m->g.ir;
+  MlirValue at = fe_add(ir, plane(m, m->win.in_size[0], m->win.in_size[1]),
+                        fe_window_origin(ir, &m->win, t));
+  return fe_mul(ir, at, fe_index(ir, m->lanes));
+}
+
+static fe_coords coords_of(fe_image *m, MlirValue y, MlirValue x) {
+  fe_ir *ir = m->g.ir;
+  fe_coords at = {{m->image, m->block, y, x, fe_index(ir, 0)}, {NULL}};
+  MlirValue flat = plane(m, m->win.out_size[0], m->win.out_size[1]);
+  flat = fe_add(ir, flat, fe_mul(ir, y, m->win.out_size[1]));
+  at.flat = fe_mul(ir, fe_add(ir, flat, x), fe_index(ir, m->lanes));
+  return at;
+}
+
+static void place(void *user, MlirValue row, fe_coords *out) {
+  fe_image *m = user;
+  *out = coords_of(m, m->tile->y, fe_add(m->g.ir, m->tile->x, row));
+}
+
+void fe_image_store(fe_image *m, const fe_tile *t, MlirValue *acc) {
+  fe_ir *ir = m->g.ir;
+  bool loop = fe_epilogue_has_loop(&m->epilogue);
+  MlirValue zero = fe_index(ir, 0);
+  m->tile = t;
+  for (unsigned i = 0; i < t->m; ++i) {
+    fe_coords at = coords_of(m, t->y, fe_add(ir, t->x, fe_index(ir, i)));
+    MlirValue v = fe_epilogue_vector(&m->epilogue, acc[i], m->lanes,
+                                     (MlirValue){NULL}, &at);
+    if (loop)
+      fe_vstore(ir, v, m->scratch, FE_IDX(fe_index(ir, i), zero));
+    else
+      fe_vstore(ir, v, m->out, FE_IDX(at.flat));
+  }
+  if (loop)
+    fe_epilogue_loop(&m->epilogue, m->scratch, fe_index(ir, t->m),
+                     fe_index(ir, m->lanes), place, m);
+}
