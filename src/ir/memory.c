@@ -88,6 +88,8 @@ void fe_vstore(fe_ir *ir, MlirValue v, MlirValue memref, unsigned n,
 }
 
 static MlirValue lane_mask(fe_ir *ir, int64_t width, MlirValue active) {
+  // The mask is computed in 32 bits; the rest of a dim may need more.
+  active = fe_min(ir, active, fe_index(ir, width));
   return fe_first(FE_OP(ir, "vector.create_mask", FE_VALUES(active),
                         FE_TYPES(fe_vector_type(ir, width, ir->i1))));
 }

@@ -11,6 +11,7 @@
 #include "jit.h"
 
 #include <math.h>
+#include <pthread.h>
 
 //===-- Element types and dims ----------------------------------------------//
 
@@ -391,6 +392,9 @@ static void memory(void **state) {
   fe_store(ir, fe_load(ir, whole, FE_IDX(i3)), out, FE_IDX(fe_index(ir, 37)));
   MlirValue scalar = fe_view(ir, in, off, 0, NULL, NULL);
   fe_store(ir, fe_load(ir, scalar, 0, NULL), out, FE_IDX(fe_index(ir, 38)));
+  MlirValue huge = fe_mul(ir, active, fe_index(ir, (int64_t)1 << 40));
+  fe_vstore_masked(ir, fe_vload_masked(ir, 16, huge, in, FE_IDX(zero)), huge,
+                   out, FE_IDX(fe_index(ir, 48)));
   fe_func_end(ir, func, 0, NULL);
   void (*k)(FLAT_PARAMS, FLAT_PARAMS, int64_t, int64_t) =
       (void (*)(FLAT_PARAMS, FLAT_PARAMS, int64_t, int64_t))compile(f, "k");
@@ -408,6 +412,7 @@ static void memory(void **state) {
   assert_true(y[35] == x[place] && y[36] == x[place + 1]);
   assert_true(y[37] == x[16 + 3]);
   assert_true(y[38] == x[4]);
+  assert_memory_equal(y + 48, x, 16 * sizeof *x);
   end(f);
 }
 
@@ -569,6 +574,35 @@ static void blobs(void **state) {
   end(f);
 }
 
+//===-- Threads ------------------------------------------------------------//
+
+static void *one_thread(void *user) {
+  (void)user;
+  for (unsigned i = 0; i < 3; i++) {
+    fixture *f = begin();
+    fe_ir *ir = &f->ir;
+    MlirOperation func = fe_func_begin(ir, f->m, "k", false, 1, &ir->f32);
+    MlirValue x = fe_block_arg(ir->block, 0);
+    x = fe_math(ir, "exp", fe_add(ir, x, x));
+    fe_func_end(ir, func, 1, &x);
+    expect_ok(f, fe_ir_ok(ir, "test", f->m));
+    expect_ok(f,
+              fe_run_passes(ir, mlirModuleGetOperation(f->m), unit_lowering));
+    end(f);
+  }
+  return NULL;
+}
+
+/// Each thread has its own context; the first ones race to register passes.
+static void threads(void **state) {
+  (void)state;
+  pthread_t t[4];
+  for (unsigned i = 0; i < FE_COUNT(t); i++)
+    assert_int_equal(pthread_create(&t[i], NULL, one_thread, NULL), 0);
+  for (unsigned i = 0; i < FE_COUNT(t); i++)
+    assert_int_equal(pthread_join(t[i], NULL), 0);
+}
+
 //===-- Null operands -------------------------------------------------------//
 
 /// One helper at a time, each in a fresh builder state: no crash, `failed`.
@@ -723,12 +757,18 @@ static void nulls(void **state) {
 
 int main(void) {
   jit_init();
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(element_types),  cmocka_unit_test(dims),
-      cmocka_unit_test(arithmetic_int), cmocka_unit_test(arithmetic_float),
-      cmocka_unit_test(control_flow),   cmocka_unit_test(calls),
-      cmocka_unit_test(memory),         cmocka_unit_test(reading),
-      cmocka_unit_test(text),           cmocka_unit_test(diagnostics),
-      cmocka_unit_test(blobs),          cmocka_unit_test(nulls)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(threads),
+                                     cmocka_unit_test(element_types),
+                                     cmocka_unit_test(dims),
+                                     cmocka_unit_test(arithmetic_int),
+                                     cmocka_unit_test(arithmetic_float),
+                                     cmocka_unit_test(control_flow),
+                                     cmocka_unit_test(calls),
+                                     cmocka_unit_test(memory),
+                                     cmocka_unit_test(reading),
+                                     cmocka_unit_test(text),
+                                     cmocka_unit_test(diagnostics),
+                                     cmocka_unit_test(blobs),
+                                     cmocka_unit_test(nulls)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
