@@ -239,9 +239,11 @@ static void row_dynamic(row *r, unsigned m_max) {
     pixels(r, from, to);
     return;
   }
+  // An inner tile moved to the left to end before the right one must still
+  // begin behind the left padding.
+  unsigned least = !clips ? 1 : w->pad[1] <= w->stride[1] ? 2 : 3;
   fe_region wide = fe_if_begin(
-      ir, fe_cmp(ir, FE_GE, width, fe_index(ir, clips ? 2 * m_max : m_max)), 0,
-      NULL, true);
+      ir, fe_cmp(ir, FE_GE, width, fe_index(ir, least * m_max)), 0, NULL, true);
   MlirValue lb = t0, ub = t1, last = fe_sub(ir, width, m);
   MlirValue inner_last = last;
   if (clips) {
