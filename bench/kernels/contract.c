@@ -126,7 +126,7 @@ static void run(double roof, int64_t m, int64_t n, int64_t k, const char *form,
     pb = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
     memcpy(pb, p, size);
   }
-  kernel_jit j = {.asm_path = assembly ? "contract.s" : NULL};
+  kernel_jit j = {.asm_path = assembly ? "/tmp/contract.s" : NULL};
   if (!kj_compile(&j, &ir, t, text_of(arena, m, n, k, width, form, tail), "k"))
     exit(1);
   int64_t da[] = {m, k}, dd[] = {m, n};

@@ -19,6 +19,7 @@ const fe_generator fe_generators[] = {
     {"pool", fe_generate_pool},
     {"unpack", fe_generate_unpack},
     {"generic", fe_generate_generic},
+    {"row", fe_generate_row},
     {NULL, NULL},
 };
 
