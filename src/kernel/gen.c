@@ -20,6 +20,7 @@ const fe_generator fe_generators[] = {
     {"unpack", fe_generate_unpack},
     {"generic", fe_generate_generic},
     {"row", fe_generate_row},
+    {"transpose", fe_generate_transpose},
     {NULL, NULL},
 };
 
