@@ -66,6 +66,17 @@ void *fe_rt_alloc(fe_run *run, int64_t bytes) {
   return (void *)data;
 }
 
+void fe_rt_free(fe_run *run, void *data) {
+  fe_block **at = &run->blocks, *block = (fe_block *)data - 1;
+  while (*at && *at != block)
+    at = &(*at)->next;
+  if (!*at)
+    return;
+  *at = block->next;
+  if (run->release)
+    run->release(run->options->user, block->base);
+}
+
 void *fe_rt_output(fe_run *run, ferrule_tensor *out, int64_t bytes) {
   if (out->data) {
     if (out->capacity >= bytes)

@@ -38,6 +38,8 @@ void fe_rt_parallel(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
 /// 64-byte aligned memory that lives until the end of the run. NULL when there
 /// is none (the compiled code then returns run->status).
 void *fe_rt_alloc(fe_run *run, int64_t bytes);
+/// Releases memory of fe_rt_alloc before the end of the run.
+void fe_rt_free(fe_run *run, void *data);
 /// Where to write output `out` of `bytes` bytes: the caller's memory, or new
 /// memory when out->data is NULL (then stored there). Sets out->capacity of new
 /// memory only. NULL: too small (see run->status). Dims, rank and dtype are
