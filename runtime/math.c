@@ -115,28 +115,26 @@ float fe_expf(float x) {
   return x < -103.972084f ? 0.0f : y;
 }
 
-/// For |x| <= 40: no overflow of the scale.
-static inline float expm1_small(float x) {
+/// For x in [-80, 89]. The scale is halved, so that 2^128 is none.
+static inline float expm1_core(float x) {
   float n;
   uint32_t in;
   float r = reduce_exp(x, &n, &in);
-  float s = pow2i(in);
-  return s * expm1_poly(r) + (s - 1.0f);
+  float s = pow2i(in - 1u);
+  return 2.0f * (s * expm1_poly(r) + (s - 0.5f));
 }
 
 float fe_expm1f(float x) {
-  // Below -18 the result is -1, above 40 it is exp(x).
-  float t = x < -18.0f ? -18.0f : x;
-  t = t > 40.0f ? 40.0f : t;
-  float y = expm1_small(t);
-  y = x > 40.0f ? fe_expf(x) : y;
-  return x == 0.0f ? x : y;
+  float t = x < -18.0f ? -18.0f : x; // the result is -1 there
+  t = t > 89.0f ? 89.0f : t;         // overflows
+  float y = expm1_core(t);
+  return __builtin_fabsf(x) < 0x1p-26f ? x : y;
 }
 
 float fe_tanhf(float x) {
   float a = __builtin_fabsf(x);
   a = a > 9.1f ? 9.1f : a; // tanh is 1 from 9.01 on
-  float t = expm1_small(2.0f * a);
+  float t = expm1_core(2.0f * a);
   return with_sign(t / (t + 2.0f), sign_of(x));
 }
 
