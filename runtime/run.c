@@ -107,7 +107,7 @@ static inline int32_t enter(fe_main_fn main, const ferrule_tensor *inputs,
       run->release(run->options->user, b->base);
     b = next;
   }
-  return status;
+  return status == FE_RUN_STATUS ? run->status : status;
 }
 
 int32_t fe_rt_enter(fe_main_fn main, const ferrule_tensor *inputs,

@@ -26,6 +26,8 @@ typedef struct fe_run {
 /// each; for every memref argument its pointer then its dynamic dims, then the
 /// scalars.
 typedef void (*fe_kernel_fn)(const void *slots, int64_t begin, int64_t end);
+/// What `main` returns to say that run->status holds the status.
+#define FE_RUN_STATUS INT32_MIN
 /// What `plan` makes of the model.
 typedef int32_t (*fe_main_fn)(const ferrule_tensor *inputs,
                               ferrule_tensor *outputs, void *arena,

@@ -1,4 +1,5 @@
-//===- pool.c - the thread pool --------------------------------------------===//
+//===- pool.c - the thread pool
+//--------------------------------------------===//
 //
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

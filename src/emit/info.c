@@ -1,0 +1,178 @@
+//===- info.c - what a planned module says about the model -------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reads the module's attributes (docs/architecture.md, "plan"), and prints the
+// header of a model from them.
+//
+//===----------------------------------------------------------------------===//
+#include "emit/parts.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *string_of(fe_arena *arena, MlirAttribute a) {
+  if (mlirAttributeIsNull(a) || !mlirAttributeIsAString(a))
+    return NULL;
+  MlirStringRef s = mlirStringAttrGetValue(a);
+  return fe_strndup(arena, s.data, s.length);
+}
+
+static bool int_of(MlirAttribute a, int64_t *out) {
+  if (mlirAttributeIsNull(a) || !mlirAttributeIsAInteger(a))
+    return false;
+  *out = mlirIntegerAttrGetValueInt(a);
+  return true;
+}
+
+static unsigned array_size(MlirAttribute a) {
+  bool is_array = !mlirAttributeIsNull(a) && mlirAttributeIsAArray(a);
+  return is_array ? (unsigned)mlirArrayAttrGetNumElements(a) : 0;
+}
+
+static bool read_value(fe_arena *arena, MlirAttribute a,
+                       ferrule_value_info *out) {
+  if (!mlirAttributeIsADictionary(a))
+    return false;
+  int64_t dtype;
+  MlirAttribute dims = mlirDictionaryAttrGetElementByName(a, fe_str("dims"));
+  out->name =
+      string_of(arena, mlirDictionaryAttrGetElementByName(a, fe_str("name")));
+  if (!out->name || mlirAttributeIsNull(dims) ||
+      !mlirAttributeIsADenseI64Array(dims) ||
+      !int_of(mlirDictionaryAttrGetElementByName(a, fe_str("dtype")), &dtype))
+    return false;
+  out->dtype = (int32_t)dtype;
+  out->rank = (int32_t)mlirDenseArrayGetNumElements(dims);
+  if (out->rank > FERRULE_MAX_RANK)
+    return false;
+  int64_t *d = FE_NEW_N(arena, int64_t, (size_t)out->rank + 1);
+  for (int32_t i = 0; i < out->rank; i++)
+    d[i] = mlirDenseI64ArrayGetElement(dims, i);
+  out->dims = d;
+  return true;
+}
+
+static bool read_values(fe_ir *ir, MlirOperation module, const char *name,
+                        unsigned *n, ferrule_value_info **out) {
+  MlirAttribute list = fe_attr(module, name);
+  *n = array_size(list);
+  *out = FE_NEW_N(ir->arena, ferrule_value_info, *n + 1);
+  for (unsigned i = 0; i < *n; i++)
+    if (!read_value(ir->arena, mlirArrayAttrGetElement(list, i), &(*out)[i]))
+      return false;
+  return true;
+}
+
+static bool read_symbols(fe_ir *ir, MlirOperation module, fe_model_info *out) {
+  MlirAttribute list = fe_attr(module, "krnl.symbols");
+  out->n_symbols = array_size(list);
+  out->symbols = FE_NEW_N(ir->arena, const char *, out->n_symbols + 1);
+  for (unsigned i = 0; i < out->n_symbols; i++) {
+    out->symbols[i] = string_of(ir->arena, mlirArrayAttrGetElement(list, i));
+    if (!out->symbols[i])
+      return false;
+  }
+  return true;
+}
+
+static int by_offset(const void *a, const void *b) {
+  const fe_placed_blob *x = a, *y = b;
+  return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static bool read_blobs(fe_ir *ir, MlirOperation module, fe_model_info *out) {
+  MlirAttribute list = fe_attr(module, "krnl.blobs");
+  out->n_blobs = array_size(list);
+  out->blobs = FE_NEW_N(ir->arena, fe_placed_blob, out->n_blobs + 1);
+  out->weight_bytes = (uint64_t)fe_attr_i64(module, "krnl.weight_bytes", 0);
+  for (unsigned i = 0; i < out->n_blobs; i++) {
+    MlirAttribute pair = mlirArrayAttrGetElement(list, i);
+    int64_t offset = 0;
+    if (array_size(pair) != 2 ||
+        !int_of(mlirArrayAttrGetElement(pair, 1), &offset))
+      return false;
+    const char *name = string_of(ir->arena, mlirArrayAttrGetElement(pair, 0));
+    const fe_blob *blob = name ? fe_blob_find(ir->blobs, name) : NULL;
+    if (!blob || offset < 0 || (uint64_t)offset > out->weight_bytes ||
+        blob->size > out->weight_bytes - (uint64_t)offset)
+      return false;
+    out->blobs[i] = (fe_placed_blob){blob, (uint64_t)offset};
+  }
+  qsort(out->blobs, out->n_blobs, sizeof *out->blobs, by_offset);
+  for (unsigned i = 1; i < out->n_blobs; i++)
+    if (out->blobs[i - 1].offset + out->blobs[i - 1].blob->size >
+        out->blobs[i].offset)
+      return false;
+  return true;
+}
+
+fe_status fe_model_info_read(fe_ir *ir, MlirModule module,
+                             const fe_emit_options *options,
+                             fe_model_info *out) {
+  MlirOperation m = mlirModuleGetOperation(module);
+  *out = (fe_model_info){0};
+  out->prefix = options->prefix ? options->prefix : "ferrule";
+  out->name = options->name ? options->name : out->prefix;
+  out->compiler = options->compiler ? options->compiler : "ferrule";
+  out->cpu = options->target->cpu;
+  if (read_values(ir, m, "krnl.inputs", &out->n_inputs, &out->inputs) &&
+      read_values(ir, m, "krnl.outputs", &out->n_outputs, &out->outputs) &&
+      read_symbols(ir, m, out) && read_blobs(ir, m, out))
+    return FE_OK;
+  fe_report(ir->diags, FE_SEV_INTERNAL, (fe_where){0}, NULL,
+            "the attributes that describe the model are malformed");
+  return FE_FAILED;
+}
+
+//===-- The model's own header ----------------------------------------------//
+
+static void print_values(fe_arena *arena, fe_buf *b, const fe_model_info *info,
+                         const char *kind, unsigned n,
+                         const ferrule_value_info *v) {
+  for (unsigned i = 0; i < n; i++) {
+    fe_buf_printf(arena, b, "//   %s[%u] \"%s\": %s", kind, i, v[i].name,
+                  fe_dtype_name((fe_dtype)v[i].dtype));
+    for (int32_t d = 0; d < v[i].rank; d++) {
+      int64_t dim = v[i].dims[d];
+      fe_buf_printf(arena, b, d ? "," : "[");
+      if (dim >= 0)
+        fe_buf_printf(arena, b, "%" PRId64, dim);
+      else if (dim == INT64_MIN || -1 - dim >= (int64_t)info->n_symbols)
+        fe_buf_printf(arena, b, "?");
+      else
+        fe_buf_printf(arena, b, "%s", info->symbols[-1 - dim]);
+    }
+    fe_buf_printf(arena, b, v[i].rank ? "]\n" : "\n");
+  }
+}
+
+char *fe_emit_header(fe_ir *ir, MlirModule module,
+                     const fe_emit_options *options) {
+  fe_model_info info;
+  if (fe_model_info_read(ir, module, options, &info) == FE_FAILED)
+    return NULL;
+  char *upper = fe_strdup(ir->arena, info.prefix);
+  for (char *c = upper; *c; c++)
+    *c = (char)toupper((unsigned char)*c);
+  fe_buf b = {0};
+  fe_buf_printf(ir->arena, &b,
+                "// Written by %s for %s.\n//\n// Weights: %" PRIu64
+                " bytes.\n",
+                info.compiler, info.cpu, info.weight_bytes);
+  print_values(ir->arena, &b, &info, "inputs", info.n_inputs, info.inputs);
+  print_values(ir->arena, &b, &info, "outputs", info.n_outputs, info.outputs);
+  fe_buf_printf(ir->arena, &b,
+                "#ifndef %s_MODEL_H\n#define %s_MODEL_H\n\n"
+                "#include \"ferrule/model.h\"\n\n"
+                "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+                "#define %s_INPUTS %u\n#define %s_OUTPUTS %u\n"
+                "extern const ferrule_model %s_model;\n\n"
+                "#ifdef __cplusplus\n}\n#endif\n#endif\n",
+                upper, upper, upper, info.n_inputs, upper, info.n_outputs,
+                info.prefix);
+  return b.at;
+}

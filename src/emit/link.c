@@ -1,0 +1,330 @@
+//===- link.c - artifacts from objects ---------------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The units' objects are given to LLVM's linker in unnamed files in memory; it
+// writes a temporary file beside the artifact, which gets the weights and is
+// then renamed. Whatever goes wrong, nothing is left behind.
+//
+//===----------------------------------------------------------------------===//
+#define _GNU_SOURCE
+#include "emit/parts.h"
+#include "ferrule_config.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/// One run of the linker.
+typedef struct linking {
+  fe_diags *diags;
+  const fe_emit_options *options;
+  const fe_model_info *info;
+  fe_vec(const char *) args;
+  fe_vec(int) files; // to be passed on
+} linking;
+
+static void add_arg(linking *l, const char *arg) {
+  fe_push(l->diags->arena, &l->args, arg);
+}
+
+static fe_status io_error(linking *l, const char *path, const char *what) {
+  return fe_error(l->diags, (fe_where){.file = path}, NULL, "cannot %s: %s",
+                  what, strerror(errno));
+}
+
+/// A file in memory as an input of the linker.
+static fe_status add_input(linking *l, const void *data, size_t size) {
+  int fd = memfd_create("unit", MFD_CLOEXEC);
+  if (fd < 0)
+    return io_error(l, l->options->path, "make a file in memory");
+  fe_push(l->diags->arena, &l->files, fd);
+  for (const char *p = data; size;) {
+    ssize_t n = write(fd, p, size);
+    if (n < 0)
+      return io_error(l, l->options->path, "write a file in memory");
+    p += n;
+    size -= (size_t)n;
+  }
+  add_arg(l, fe_printf(l->diags->arena, "/proc/self/fd/%d", fd));
+  return FE_OK;
+}
+
+static const char *find_linker(fe_arena *arena) {
+  static const char configured[] = FERRULE_LLVM_BIN "/ld.lld";
+  if (!access(configured, X_OK))
+    return configured;
+  const char *path = getenv("PATH");
+  for (const char *p = path ? path : "", *end; *p; p = *end ? end + 1 : end) {
+    end = strchrnul(p, ':');
+    const char *file = fe_printf(arena, "%.*s/ld.lld-22", (int)(end - p), p);
+    if (!access(file, X_OK))
+      return file;
+  }
+  return NULL;
+}
+
+/// What the linker said, from the file that was its standard error.
+static void report_output(linking *l, int fd) {
+  char text[2000];
+  ssize_t n = pread(fd, text, sizeof text - 1, 0);
+  text[n > 0 ? n : 0] = 0;
+  fe_report(l->diags, FE_SEV_INTERNAL, (fe_where){.file = l->options->path},
+            NULL, "the linker failed: %s", text);
+}
+
+static fe_status run_linker(linking *l) {
+  const char *linker = find_linker(l->diags->arena);
+  if (!linker)
+    return fe_error(l->diags, (fe_where){.file = l->options->path},
+                    "install the package lld-22", "there is no ld.lld-22");
+  add_arg(l, NULL);
+  l->args.at[0] = linker;
+  int messages = memfd_create("messages", MFD_CLOEXEC);
+  if (messages < 0)
+    return io_error(l, l->options->path, "make a file in memory");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, messages, 2);
+  // Onto itself: clears the close-on-exec flag, in the child only.
+  for (size_t i = 0; i < l->files.n; i++)
+    posix_spawn_file_actions_adddup2(&actions, l->files.at[i], l->files.at[i]);
+  pid_t pid;
+  int wait_status = 0;
+  int error = posix_spawn(&pid, linker, &actions, NULL,
+                          (char *const *)l->args.at, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  fe_status status = FE_OK;
+  if (error) {
+    errno = error;
+    status = io_error(l, linker, "be run");
+  } else {
+    while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
+      ;
+    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status)) {
+      report_output(l, messages);
+      status = FE_FAILED;
+    }
+  }
+  close(messages);
+  return status;
+}
+
+static void end_linking(linking *l) {
+  for (size_t i = 0; i < l->files.n; i++)
+    close(l->files.at[i]);
+}
+
+//===-- Temporary files
+//----------------------------------------------------===//
+
+static char *temporary(fe_arena *arena, const char *path) {
+  return fe_printf(arena, "%s.%ld.tmp", path, (long)getpid());
+}
+
+/// Renames on success, removes otherwise.
+static fe_status settle(linking *l, const char *temp, const char *path,
+                        fe_status status) {
+  if (status == FE_OK && rename(temp, path))
+    status = io_error(l, path, "be written");
+  if (status == FE_FAILED)
+    unlink(temp);
+  return status;
+}
+
+static uint16_t elf_machine(const fe_target *target) {
+  return !strncmp(target->triple, "aarch64", 7) ? EM_AARCH64 : EM_X86_64;
+}
+
+static linking begin(fe_diags *diags, const fe_emit_options *options,
+                     const fe_model_info *info) {
+  linking l = {.diags = diags, .options = options, .info = info};
+  add_arg(&l, "");
+  return l;
+}
+
+/// The model's path with another ending: "m.so" -> "m.weights.so".
+static char *beside(fe_arena *arena, const char *path, const char *end) {
+  const char *dot = strrchr(path, '.');
+  return fe_printf(arena, "%.*s.weights%s", (int)(dot - path), path, end);
+}
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+//===-- The kinds
+//----------------------------------------------------------===//
+
+static fe_status add_units(linking *l, unsigned n, const fe_unit *units) {
+  for (unsigned i = 0; i < n; i++)
+    if (add_input(l, LLVMGetBufferStart(units[i].object),
+                  LLVMGetBufferSize(units[i].object)) == FE_FAILED)
+      return FE_FAILED;
+  return FE_OK;
+}
+
+static fe_status add_weights(linking *l, bool hidden) {
+  if (!l->info->weight_bytes)
+    return FE_OK;
+  fe_bytes object = fe_weights_object(l->diags->arena, l->info, hidden,
+                                      elf_machine(l->options->target));
+  return add_input(l, object.data, object.size);
+}
+
+/// Runs the linker, then fills in the weights, in `temp`.
+static fe_status link_and_fill(linking *l, const char *temp, bool localize) {
+  if (run_linker(l) == FE_FAILED)
+    return FE_FAILED;
+  int fd = open(temp, O_RDWR | O_CLOEXEC);
+  if (fd < 0)
+    return io_error(l, temp, "open");
+  fe_status status = FE_OK;
+  if (localize)
+    status = fe_object_localize(l->diags, fd, temp, l->info->prefix);
+  if (status == FE_OK)
+    status = fe_weights_fill(l->diags, fd, temp, l->info);
+  if (close(fd) && status == FE_OK)
+    status = io_error(l, temp, "write");
+  return status;
+}
+
+/// The C library's files, where the system for this target keeps them.
+static void add_libraries(linking *l) {
+  bool arm = elf_machine(l->options->target) == EM_AARCH64;
+  static const char *const x86_dirs[] = {"/lib/x86_64-linux-gnu", "/lib64",
+                                         "/usr/lib64", "/usr/lib", NULL};
+  static const char *const arm_dirs[] = {"/lib/aarch64-linux-gnu",
+                                         "/usr/aarch64-linux-gnu/lib", NULL};
+  static const char *const libraries[] = {"libm.so.6", "libc.so.6"};
+  for (const char *const *dir = arm ? arm_dirs : x86_dirs; *dir; dir++) {
+    const char *m = fe_printf(l->diags->arena, "%s/%s", *dir, libraries[0]);
+    const char *c = fe_printf(l->diags->arena, "%s/%s", *dir, libraries[1]);
+    if (access(m, R_OK) || access(c, R_OK))
+      continue;
+    add_arg(l, "--as-needed");
+    add_arg(l, m);
+    add_arg(l, c);
+    add_arg(l, "-zdefs"); // whatever is left is our mistake
+    return;
+  }
+}
+
+/// Common to the model and its weights.
+static void add_shared(linking *l, const char *temp, const char *path) {
+  static const char *const args[] = {
+      "-shared", "--gc-sections", "--build-id=sha1", "--hash-style=gnu",
+      "-znow",   "-znoexecstack", "--threads=1",     "-soname"};
+  for (size_t i = 0; i < FE_COUNT(args); i++)
+    add_arg(l, args[i]);
+  add_arg(l, base_name(path));
+  add_arg(l, "-o");
+  add_arg(l, temp);
+}
+
+static fe_status link_weights(fe_diags *diags, const fe_emit_options *options,
+                              const fe_model_info *info) {
+  bool shared = options->artifact == FE_ARTIFACT_SO;
+  const char *path = beside(diags->arena, options->path, shared ? ".so" : ".o");
+  const char *temp = temporary(diags->arena, path);
+  linking l = begin(diags, options, info);
+  if (shared) {
+    add_shared(&l, temp, path);
+  } else {
+    add_arg(&l, "-r");
+    add_arg(&l, "-o");
+    add_arg(&l, temp);
+  }
+  fe_status status = add_weights(&l, !shared);
+  if (status == FE_OK)
+    status = link_and_fill(&l, temp, false);
+  end_linking(&l);
+  return settle(&l, temp, path, status);
+}
+
+static fe_status link_shared(linking *l, const char *temp, unsigned n,
+                             const fe_unit *units) {
+  fe_arena *arena = l->diags->arena;
+  add_shared(l, temp, l->options->path);
+  if (add_units(l, n, units) == FE_FAILED)
+    return FE_FAILED;
+  if (l->options->weights_beside && l->info->weight_bytes) {
+    add_arg(l, "-rpath");
+    add_arg(l, "$ORIGIN");
+    add_arg(l, beside(arena, l->options->path, ".so"));
+  } else if (add_weights(l, true) == FE_FAILED) {
+    return FE_FAILED;
+  }
+  add_libraries(l);
+  return link_and_fill(l, temp, false);
+}
+
+static fe_status link_object(linking *l, const char *temp, unsigned n,
+                             const fe_unit *units) {
+  add_arg(l, "-r");
+  add_arg(l, "--threads=1");
+  add_arg(l, "-o");
+  add_arg(l, temp);
+  if (add_units(l, n, units) == FE_FAILED ||
+      (!l->options->weights_beside && add_weights(l, true) == FE_FAILED))
+    return FE_FAILED;
+  return link_and_fill(l, temp, true);
+}
+
+static fe_status link_archive(linking *l, const char *temp, unsigned n,
+                              const fe_unit *units) {
+  fe_arena *arena = l->diags->arena;
+  const char *member = fe_printf(arena, "%s.o", temp);
+  fe_status status = link_object(l, member, n, units);
+  if (status == FE_OK) {
+    const char *symbols[] = {fe_printf(arena, "%s_model", l->info->prefix),
+                             "ferrule_model_symbols", "ferrule_model_run",
+                             "ferrule_model_message"};
+    int from = open(member, O_RDONLY | O_CLOEXEC);
+    int to = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    status = from < 0 || to < 0
+                 ? io_error(l, l->options->path, "be written")
+                 : fe_archive_write(l->diags, to, l->options->path, from,
+                                    "model.o/", symbols, FE_COUNT(symbols));
+    if (from >= 0)
+      close(from);
+    if (to >= 0 && close(to) && status == FE_OK)
+      status = io_error(l, l->options->path, "be written");
+  }
+  unlink(member);
+  return status;
+}
+
+fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
+                  const fe_model_info *info, unsigned n, const fe_unit *units) {
+  bool text = options->artifact == FE_ARTIFACT_LLVM ||
+              options->artifact == FE_ARTIFACT_ASM;
+  if ((text || options->weights_beside) && info->weight_bytes &&
+      link_weights(diags, options, info) == FE_FAILED)
+    return FE_FAILED;
+  if (text)
+    return fe_file_write(diags, options->path,
+                         LLVMGetBufferStart(units[0].object),
+                         LLVMGetBufferSize(units[0].object));
+  const char *temp = temporary(diags->arena, options->path);
+  linking l = begin(diags, options, info);
+  fe_status status = options->artifact == FE_ARTIFACT_SO
+                         ? link_shared(&l, temp, n, units)
+                     : options->artifact == FE_ARTIFACT_OBJECT
+                         ? link_object(&l, temp, n, units)
+                         : link_archive(&l, temp, n, units);
+  end_linking(&l);
+  return settle(&l, temp, options->path, status);
+}

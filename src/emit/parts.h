@@ -1,0 +1,132 @@
+//===- parts.h - inside src/emit ----------------------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A planned module is split into units: main, and kernels in groups. A unit
+// goes to a thread as bytecode and comes back as an object file in memory.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FE_EMIT_PARTS_H
+#define FE_EMIT_PARTS_H
+
+#include "emit/emit.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/TargetMachine.h>
+
+//===-- What the module's attributes say: info.c
+//---------------------------===//
+
+typedef struct fe_placed_blob {
+  const fe_blob *blob;
+  uint64_t offset; // in the weights
+} fe_placed_blob;
+
+typedef struct fe_model_info {
+  const char *name, *prefix, *compiler, *cpu;
+  unsigned n_inputs, n_outputs, n_symbols, n_messages, n_blobs;
+  ferrule_value_info *inputs, *outputs;
+  const char **symbols, **messages;
+  fe_placed_blob *blobs; // by offset
+  uint64_t weight_bytes;
+  bool heap; // some sizes are known only during the run
+} fe_model_info;
+
+/// Everything but the messages. Reports when the attributes are malformed.
+FE_NODISCARD fe_status fe_model_info_read(fe_ir *ir, MlirModule module,
+                                          const fe_emit_options *options,
+                                          fe_model_info *out);
+
+//===-- MLIR to MLIR: abi.c, checks.c
+//--------------------------------------===//
+
+/// Kernel @k from memref form to pointers, and @k.part which loads them.
+void fe_abi_kernel(fe_ir *ir, MlirModule module, MlirOperation func);
+/// krnl.check to a call of @fe.check(condition, status); gives the messages
+/// and whether memory is allocated during the run.
+void fe_checks_number(fe_ir *ir, MlirModule module, fe_model_info *info);
+/// After structured control flow has become branches: false checks and failed
+/// allocations return from the function.
+void fe_checks_branch(fe_ir *ir, MlirModule module);
+
+//===-- One unit: unit.c, mathlib.c, model.c
+//-------------------------------===//
+
+typedef enum fe_unit_kind {
+  FE_UNIT_MAIN = 1,
+  FE_UNIT_KERNELS = 2
+} fe_unit_kind;
+
+typedef struct fe_unit {
+  unsigned kinds;       // FE_UNIT_*, both in a module of its own
+  const char *bytecode; // of the MLIR module
+  size_t bytecode_size;
+  LLVMMemoryBufferRef object; // object file, text of LLVM IR, or assembly
+} fe_unit;
+
+/// What the threads share; constant while they run.
+typedef struct fe_unit_job {
+  const fe_emit_options *options;
+  const fe_model_info *info;
+} fe_unit_job;
+
+FE_NODISCARD fe_status fe_unit_emit(fe_ir *ir, const fe_unit_job *job,
+                                    fe_unit *unit);
+/// Replaces operations of the math dialect on f32 and vectors of it by calls of
+/// @fe.math.*, where the library has the function.
+void fe_mathlib_calls(fe_ir *ir, MlirModule module);
+/// Links what the module calls of the math library into it, in the place of
+/// those functions, of LLVM's intrinsics and of libm's functions.
+FE_NODISCARD fe_status fe_mathlib_link(fe_diags *diags, LLVMModuleRef module);
+/// Links bitcode of the runtime into the module.
+FE_NODISCARD fe_status fe_bitcode_link(fe_diags *diags, LLVMModuleRef module,
+                                       const unsigned char *data, size_t size);
+/// Adds <prefix>_model, with the functions it points to.
+FE_NODISCARD fe_status fe_model_build(fe_diags *diags, LLVMModuleRef module,
+                                      const fe_unit_job *job);
+/// <prefix>.<name>, what symbols shared between units are called.
+char *fe_symbol_name(fe_arena *arena, const char *prefix, const char *name);
+
+//===-- Files: object.c, archive.c, link.c
+//---------------------------------===//
+
+typedef struct fe_bytes {
+  const void *data;
+  size_t size;
+} fe_bytes;
+
+/// A relocatable object that reserves the section of the weights under the
+/// symbol <prefix>.weights, without contents. `machine`: of ELF.
+fe_bytes fe_weights_object(fe_arena *arena, const fe_model_info *info,
+                           bool hidden, uint16_t machine);
+/// Gives the reserved section in the ELF file `fd` (relocatable or shared) its
+/// contents, written behind everything else.
+FE_NODISCARD fe_status fe_weights_fill(fe_diags *diags, int fd,
+                                       const char *path,
+                                       const fe_model_info *info);
+/// Copies all blobs to their places; `at` has weight_bytes zero bytes.
+void fe_weights_copy(const fe_model_info *info, void *at);
+/// Makes symbols of a relocatable object local, but for those of the public
+/// interface.
+FE_NODISCARD fe_status fe_object_localize(fe_diags *diags, int fd,
+                                          const char *path, const char *prefix);
+/// An archive at `fd` with the one member `object` (a file).
+FE_NODISCARD fe_status fe_archive_write(fe_diags *diags, int fd,
+                                        const char *path, int object,
+                                        const char *member,
+                                        const char *const *symbols,
+                                        unsigned n_symbols);
+/// Artifact from the units' objects.
+FE_NODISCARD fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
+                               const fe_model_info *info, unsigned n,
+                               const fe_unit *units);
+
+//===-- In this process: jit.c
+//---------------------------------------------===//
+
+/// Takes the units' objects over.
+FE_NODISCARD fe_status fe_jit_load(fe_diags *diags, const fe_model_info *info,
+                                   unsigned n, fe_unit *units, fe_jit **out);
+
+#endif

@@ -1,0 +1,202 @@
+//===- emit.c - artifacts from a planned module ------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The hand-written model of test/emit/dense.mlir in every kind of artifact,
+// run and compared with loops in C and libm.
+//
+//===----------------------------------------------------------------------===//
+#include "emit/emit.h"
+#include "unit.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const char fe_krnl_irdl[];
+
+static float weights[8 * 16], bias[16];
+
+static float number(unsigned *seed) {
+  *seed = *seed * 1664525u + 1013904223u;
+  return (float)((double)*seed / 0x1p31 - 1.0);
+}
+
+/// The model on n rows, compared with the reference; gives the run's status.
+static int run(const ferrule_model *m, int64_t n,
+               const ferrule_run_options *options) {
+  float *x = calloc((size_t)n * 8 + 1, 4), *y = calloc((size_t)n * 16 + 1, 4);
+  unsigned seed = 7;
+  for (int64_t i = 0; i < n * 8; i++)
+    x[i] = number(&seed);
+  ferrule_tensor in = {
+      .data = x, .dtype = FERRULE_F32, .rank = 2, .dims = {n, 8}};
+  ferrule_tensor out = {.data = y, .capacity = n * 64};
+  int64_t symbols[FERRULE_MAX_SYMBOLS];
+  assert_int_equal(ferrule_model_symbols(m, &in, symbols), 0);
+  assert_int_equal(symbols[0], n);
+  size_t bytes = (size_t)m->arena_size(symbols);
+  assert_int_equal(bytes, (size_t)n * 64);
+  void *arena = aligned_alloc(FERRULE_ARENA_ALIGN, bytes + 64);
+  int status = ferrule_model_run(m, &in, &out, arena, options);
+  if (status == 0) {
+    assert_int_equal(out.rank, 2);
+    assert_int_equal(out.dims[0], n);
+    assert_int_equal(out.dims[1], 16);
+    for (int64_t i = 0; i < n; i++)
+      for (int j = 0; j < 16; j++) {
+        double s = bias[j];
+        for (int k = 0; k < 8; k++)
+          s += (double)x[i * 8 + k] * weights[k * 16 + j];
+        assert_true(fabs(tanh(s) - y[i * 16 + j]) < 1e-6);
+      }
+  }
+  free(arena);
+  free(x);
+  free(y);
+  return status;
+}
+
+static void check_model(const ferrule_model *m) {
+  assert_non_null(m);
+  assert_string_equal(m->name, "dense");
+  assert_int_equal(m->abi_version, FERRULE_ABI_VERSION);
+  assert_int_equal(m->n_inputs, 1);
+  assert_string_equal(m->inputs[0].name, "x");
+  assert_int_equal(m->inputs[0].dims[0], -1);
+  assert_string_equal(m->symbols[0], "batch");
+  assert_int_equal(run(m, 1, NULL), 0);
+  assert_int_equal(run(m, 37, NULL), 0);
+  assert_int_equal(run(m, 0, NULL), 0);
+  int status = run(m, 1001, NULL);
+  assert_true(status > 0);
+  assert_string_equal(ferrule_model_message(m, status), "more than 1000 rows");
+  ferrule_pool *pool = ferrule_pool_create(3);
+  ferrule_run_options options = ferrule_pool_options(pool);
+  assert_int_equal(run(m, 500, &options), 0);
+  ferrule_pool_destroy(pool);
+  // Wrong inputs and outputs.
+  float x[8] = {0}, y[16];
+  ferrule_tensor in = {
+      .data = x, .dtype = FERRULE_F32, .rank = 2, .dims = {1, 8}};
+  ferrule_tensor out = {.data = y, .capacity = 60};
+  char *arena = aligned_alloc(64, 64);
+  assert_int_equal(ferrule_model_run(m, &in, &out, arena, NULL),
+                   FERRULE_RUN_SMALL_OUTPUT);
+  in.dims[1] = 9;
+  assert_int_equal(ferrule_model_run(m, &in, &out, arena, NULL),
+                   FERRULE_RUN_BAD_INPUT);
+  in.dims[1] = 8;
+  in.dtype = FERRULE_F64;
+  assert_int_equal(ferrule_model_run(m, &in, &out, arena, NULL),
+                   FERRULE_RUN_BAD_INPUT);
+  free(arena);
+}
+
+typedef struct emitted {
+  unit *u;
+  char folder[32];
+  fe_jit *jit;
+} emitted;
+
+static void emit(emitted *e, const char *file, fe_artifact artifact,
+                 bool beside) {
+  fe_ir ir;
+  const char *irdl[] = {fe_krnl_irdl};
+  MlirContext ctx = fe_context_create(&e->u->diags, irdl, 1);
+  fe_blobs blobs = {.arena = e->u->arena};
+  unsigned seed = 1;
+  for (int i = 0; i < 8 * 16; i++)
+    weights[i] = number(&seed);
+  for (int i = 0; i < 16; i++)
+    bias[i] = number(&seed);
+  fe_blob_add(&blobs, "w", weights, sizeof weights, NULL, 0);
+  fe_blob_add(&blobs, "b", bias, sizeof bias, NULL, 0);
+  fe_ir_init(&ir, ctx, e->u->arena, &e->u->diags, &blobs);
+  char path[600];
+  const char *source = getenv("FERRULE_SOURCE");
+  snprintf(path, sizeof path, "%s/test/emit/dense.mlir", source ? source : ".");
+  fe_file text;
+  assert_int_equal(fe_file_map(&e->u->diags, path, &text), FE_OK);
+  MlirModule m = fe_parse(
+      &ir, fe_strndup(e->u->arena, (const char *)text.data, text.size), path);
+  fe_file_unmap(&text);
+  assert_false(mlirModuleIsNull(m));
+  snprintf(path, sizeof path, "%s/%s", e->folder, file);
+  fe_target native;
+  fe_emit_options o = {.target = fe_target_find("native", &native),
+                       .artifact = artifact,
+                       .path = path,
+                       .prefix = "dense",
+                       .compiler = "ferrule test",
+                       .opt = 3,
+                       .threads = 2,
+                       .weights_beside = beside};
+  assert_int_equal(fe_emit(&ir, m, &o, &e->jit), FE_OK);
+  mlirModuleDestroy(m);
+  mlirContextDestroy(ctx);
+}
+
+static emitted begin(void) {
+  emitted e = {.u = unit_begin(), .folder = "/tmp/ferrule_emit_XXXXXX"};
+  assert_non_null(mkdtemp(e.folder));
+  return e;
+}
+
+static void end(emitted *e) {
+  char command[100];
+  snprintf(command, sizeof command, "rm -r %s", e->folder);
+  assert_int_equal(system(command), 0);
+  unit_end(e->u);
+}
+
+static void *open_model(const emitted *e, const char *file) {
+  char path[100];
+  snprintf(path, sizeof path, "%s/%s", e->folder, file);
+  void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!so)
+    fail_msg("%s", dlerror());
+  return so;
+}
+
+static void shared_object(void **state) {
+  (void)state;
+  emitted e = begin();
+  emit(&e, "dense.so", FE_ARTIFACT_SO, false);
+  void *so = open_model(&e, "dense.so");
+  check_model(dlsym(so, "dense_model"));
+  dlclose(so);
+  end(&e);
+}
+
+static void shared_object_and_weights(void **state) {
+  (void)state;
+  emitted e = begin();
+  emit(&e, "dense.so", FE_ARTIFACT_SO, true);
+  void *so = open_model(&e, "dense.so");
+  check_model(dlsym(so, "dense_model"));
+  dlclose(so);
+  end(&e);
+}
+
+static void jit(void **state) {
+  (void)state;
+  emitted e = begin();
+  emit(&e, "", FE_ARTIFACT_JIT, false);
+  check_model(fe_jit_model(e.jit));
+  fe_jit_destroy(e.jit);
+  end(&e);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(shared_object),
+      cmocka_unit_test(shared_object_and_weights),
+      cmocka_unit_test(jit),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
