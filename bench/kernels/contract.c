@@ -108,7 +108,7 @@ static void run(double roof, int64_t m, int64_t n, int64_t k, const char *form,
   fe_ir_init(&ir, ctx, arena, &diags, &blobs);
   fe_target storage;
   const fe_target *t = fe_target_find(target, &storage);
-  int64_t width = fe_contract_panel(t, 32), panels = (n + width - 1) / width;
+  int64_t width = fe_contract_panel(t, 32, n), panels = (n + width - 1) / width;
   float *a = aligned_alloc(4096, (size_t)(m * k + 4096) * 4);
   float *b = aligned_alloc(4096, (size_t)(n * k + 4096) * 4);
   float *d = aligned_alloc(4096, (size_t)(m * n + 4096) * 4);

@@ -476,7 +476,9 @@ static void all_of_k(contract *c, tile_place *p) {
   fe_region r = {0};
   if (c->p.k_block) {
     MlirValue size = fe_index(ir, c->p.k_block);
-    r = fe_for_begin(ir, zero, c->K, size, 0, NULL);
+    // Once even if K is 0: the result is then the epilogue of zeros.
+    MlirValue end = fe_max(ir, c->K, fe_index(ir, 1));
+    r = fe_for_begin(ir, zero, end, size, 0, NULL);
     MlirValue left = fe_sub(ir, c->K, r.iv);
     p->k_first = r.iv;
     p->k_count = fe_min(ir, left, size);
@@ -735,6 +737,9 @@ fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
   c.p = fe_contract_choose(target, bits, c.m, c.n, c.k, c.form == B_PANELS,
                            c.form == B_COLUMNS);
   c.width = (int64_t)c.p.vectors * c.p.lanes;
+  MlirValue b = c.g.arg[c.b];
+  if (c.form == B_PANELS && fe_static_dim(b, fe_rank(b) - 1) != c.width)
+    return bad(&c, "panels are not of the width of this target");
   MlirValue width = fe_index(ir, c.width);
   c.n_panels = fe_ceildiv(ir, c.N, width);
   c.n_blocks = fe_ceildiv(ir, c.M, fe_index(ir, c.p.row_block));

@@ -156,9 +156,9 @@ fe_contract_plan fe_contract_choose(const fe_target *t, unsigned elem_bits,
                                     bool packed, bool trans_b);
 /// One line for --explain.
 char *fe_contract_explain(fe_arena *arena, const fe_contract_plan *p);
-/// Width of the panels [P][K][width] that krnl.contract takes as constant B
-/// (attribute b = "panels") on this target.
-unsigned fe_contract_panel(const fe_target *t, unsigned elem_bits);
+/// Width of the panels [P][K][width] that krnl.contract takes as constant B of
+/// n columns (attribute b = "panels") on this target.
+unsigned fe_contract_panel(const fe_target *t, unsigned elem_bits, int64_t n);
 /// Copies B [batch][K][N], or [batch][N][K] when `transposed`, of f32 or f64,
 /// into panels [batch][ceil(N / width)][K][width], zero-padded. In ir->arena.
 void *fe_contract_pack(fe_ir *ir, const fe_target *t, unsigned elem_bits,

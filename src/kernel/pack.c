@@ -29,7 +29,7 @@ void *fe_contract_pack(fe_ir *ir, const fe_target *t, unsigned elem_bits,
                        const void *b, int64_t batch, int64_t k, int64_t n,
                        bool transposed, size_t *size) {
   size_t elem = elem_bits / 8;
-  int64_t width = fe_contract_panel(t, elem_bits);
+  int64_t width = fe_contract_panel(t, elem_bits, n);
   int64_t panels = (n + width - 1) / width;
   *size = (size_t)(batch * panels * k * width) * elem;
   char *out = fe_alloc(ir->arena, *size); // zeroed

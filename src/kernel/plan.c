@@ -29,6 +29,8 @@ fe_contract_plan fe_contract_choose(const fe_target *t, unsigned elem_bits,
                         .rows = t->vector_registers >= 32 ? 8 : 4,
                         .vectors = 3,
                         .panels = 1};
+  if (n != FE_DYN)
+    p.vectors = fe_contract_panel(t, elem_bits, n) / p.lanes;
   bool small = m != FE_DYN && m < 2 * (int64_t)p.rows;
   p.pack_b = !packed && (trans_b || !small);
   if (packed ? k > FE_K_WHOLE : p.pack_b && (k == FE_DYN || k > FE_K_BLOCK))
@@ -49,7 +51,6 @@ fe_contract_plan fe_contract_choose(const fe_target *t, unsigned elem_bits,
                 ? m
                 : (m + (m + block - 1) / block - 1) / ((m + block - 1) / block);
   p.row_block = m != FE_DYN && block >= m ? m : round_up(block, p.rows);
-  (void)n;
   return p;
 }
 
@@ -64,6 +65,8 @@ char *fe_contract_explain(fe_arena *arena, const fe_contract_plan *p) {
                    p->pack_b ? "packed at run time" : "read in place");
 }
 
-unsigned fe_contract_panel(const fe_target *t, unsigned elem_bits) {
-  return 3 * t->vector_bits / elem_bits;
+unsigned fe_contract_panel(const fe_target *t, unsigned elem_bits, int64_t n) {
+  unsigned lanes = t->vector_bits / elem_bits;
+  int64_t vectors = (n + lanes - 1) / lanes;
+  return (unsigned)(vectors < 3 ? vectors : 3) * lanes;
 }

@@ -273,6 +273,20 @@ MlirValue fe_get(fe_kernel *k, MlirValue memref, fe_dtype t, unsigned n,
 void fe_put(fe_kernel *k, MlirValue v, MlirValue memref, fe_dtype t, unsigned n,
             const MlirValue *idx);
 
+/// --- Roots of kernels with generators of their own (src/kernel).
+/// Matrix product of the last two dims, a: [.., M, K], or [.., K, M] when
+/// `trans_a`; b: [.., K, N], or [.., N, K]; ranks of at least two, batch dims
+/// broadcast. Result of type t and sizes [rank]: batch dims, M, N. Constant b
+/// is packed at compile time. All numeric types.
+MlirValue fe_lower_contract(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
+                            bool trans_b, fe_dtype t, unsigned rank,
+                            const MlirValue *sizes);
+/// kind: "softmax", "log_softmax", "layer_norm", "rms_norm"; see krnl.row for
+/// the parameters. f32.
+MlirValue fe_lower_row(fe_lower *l, const char *kind, MlirValue x,
+                       unsigned axis, unsigned n_parameters,
+                       const MlirValue *parameters, double epsilon);
+
 //===-- The row -------------------------------------------------------------//
 
 enum {

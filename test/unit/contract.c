@@ -131,7 +131,7 @@ static void check(const fe_target *t, const shape *s) {
   fe_ir ir;
   fe_ir_init(&ir, ctx, u->arena, &u->diags, &blobs);
 
-  int64_t width = fe_contract_panel(t, 32);
+  int64_t width = fe_contract_panel(t, 32, s->n);
   int64_t panels = (s->n + width - 1) / width;
   int64_t nb = s->shared_b ? 1 : s->batch, count = s->batch * s->m * s->n;
   float *a = fill(u->arena, s->batch * s->m * s->k, 1);

@@ -1,0 +1,167 @@
+//===- roots.c - lowering to roots of kernels -----------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrix products of f32 and f64 become krnl.contract, those of other types a
+// generic with the loop over K outside that over N, so that the innermost loop
+// runs along rows of b and of the result.
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/kernel.h"
+#include "op/lowering.h"
+
+/// Constant b in panels; null when it is not constant.
+static MlirValue panels_of(fe_lower *l, MlirValue b, bool trans_b) {
+  fe_ir *ir = l->ir;
+  MlirOperation def = fe_def(b);
+  if (!fe_op_is(def, "krnl.weight"))
+    return (MlirValue){0};
+  const char *name = fe_attr_str(ir->arena, def, "blob", "");
+  const fe_blob *blob = fe_blob_find(ir->blobs, name);
+  if (!blob)
+    return (MlirValue){0};
+  unsigned rank = fe_rank(b),
+           bits = fe_dtype_bits(fe_dtype_of_elem(fe_elem_of(b)));
+  int64_t dims[FE_MAX_RANK + 1], batch = 1;
+  for (unsigned i = 0; i < rank; ++i) {
+    dims[i] = fe_static_dim(b, i);
+    batch *= i + 2 < rank ? dims[i] : 1;
+  }
+  int64_t k = dims[rank - 1 - !trans_b], n = dims[rank - 2 + !trans_b];
+  if (rank == FE_MAX_RANK || batch * k * n == 0)
+    return (MlirValue){0};
+  size_t size;
+  void *data = fe_contract_pack(ir, l->target, bits, blob->data, batch, k, n,
+                                trans_b, &size);
+  const fe_blob *packed = fe_blob_add(
+      ir->blobs, fe_printf(ir->arena, "%s.panels", name), data, size, NULL, 0);
+  int64_t width = fe_contract_panel(l->target, bits, n);
+  dims[rank - 2] = (n + width - 1) / width;
+  dims[rank - 1] = k;
+  dims[rank] = width;
+  MlirType type = fe_tensor_plain(ir, fe_elem_of(b), rank + 1, dims);
+  return fe_first(FE_OP(ir, "krnl.weight", FE_TYPES(type),
+                        FE_ATTRS(fe_at_str(ir, "blob", packed->name))));
+}
+
+static MlirValue contract_root(fe_lower *l, MlirValue a, bool trans_a,
+                               MlirValue b, bool trans_b, fe_dtype t,
+                               unsigned rank, const MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  const char *form = trans_b ? "columns" : "rows";
+  MlirValue packed = panels_of(l, b, trans_b);
+  if (!fe_is_null(packed)) {
+    b = packed;
+    form = "panels";
+  }
+  MlirValue dest =
+      fe_empty_tensor(l->state, fe_storage_type(ir, t), rank, sizes);
+  MlirType type = mlirValueGetType(dest);
+  MlirValue r = fe_first(FE_OP(
+      ir, "krnl.contract", FE_VALUES(a, b, dest), FE_TYPES(type),
+      FE_ATTRS(fe_at_i64(ir, "trans_a", trans_a), fe_at_str(ir, "b", form))));
+  fe_note_sizes(l->state, r, rank, sizes);
+  return r;
+}
+
+/// Map from (batch.., M, K, N) to the subscripts of an operand whose last dims
+/// are the iterators `x` and `y`; batch dims of size 1 are broadcast.
+static MlirAffineMap operand_map(fe_ir *ir, MlirValue v, unsigned n_iters,
+                                 unsigned n_batch, unsigned x, unsigned y) {
+  MlirAffineExpr e[FE_MAX_RANK];
+  unsigned rank = fe_rank(v), own = rank - 2;
+  for (unsigned i = 0; i < own; ++i)
+    e[i] = fe_static_dim(v, i) == 1
+               ? mlirAffineConstantExprGet(ir->ctx, 0)
+               : mlirAffineDimExprGet(ir->ctx, n_batch - own + i);
+  e[rank - 2] = mlirAffineDimExprGet(ir->ctx, x);
+  e[rank - 1] = mlirAffineDimExprGet(ir->ctx, y);
+  return mlirAffineMapGet(ir->ctx, n_iters, 0, rank, e);
+}
+
+/// Whether every batch dim is known to be 1 or to be the result's.
+static bool known_broadcast(fe_lower *l, MlirValue v, unsigned rank,
+                            const MlirValue *sizes) {
+  unsigned own = fe_rank(v);
+  for (unsigned i = 0; i + 2 < own; ++i)
+    if (fe_static_dim(v, i) == FE_DYN &&
+        !fe_same(fe_size(l, v, i), sizes[rank - own + i]))
+      return false;
+  return true;
+}
+
+MlirValue fe_lower_contract(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
+                            bool trans_b, fe_dtype t, unsigned rank,
+                            const MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  if (t == FE_F32 || t == FE_F64)
+    return contract_root(l, a, trans_a, b, trans_b, t, rank, sizes);
+  unsigned n_batch = rank - 2, m = n_batch, k = m + 1, n = m + 2;
+  MlirValue dims[FE_MAX_RANK + 1];
+  for (unsigned i = 0; i <= m; ++i)
+    dims[i] = sizes[i];
+  dims[k] = fe_size(l, a, fe_rank(a) - 1 - trans_a);
+  dims[n] = sizes[rank - 1];
+  MlirAffineMap maps[2] = {
+      operand_map(ir, a, rank + 1, n_batch, trans_a ? k : m, trans_a ? m : k),
+      operand_map(ir, b, rank + 1, n_batch, trans_b ? n : k, trans_b ? k : n)};
+  // A batch dim that may or may not be 1 at run time is read by subscripts.
+  bool by_map[2] = {known_broadcast(l, a, rank, sizes),
+                    known_broadcast(l, b, rank, sizes)};
+  MlirValue in[2] = {a, b};
+  fe_dtype types[2] = {t, t};
+  const MlirAffineMap none = {0};
+  MlirAffineMap used[2] = {by_map[0] ? maps[0] : none,
+                           by_map[1] ? maps[1] : none};
+  fe_generic *g = fe_generic_begin(l, rank + 1, dims, 2, in, types, used);
+  MlirValue x[2];
+  for (unsigned o = 0; o < 2; ++o) {
+    if (by_map[o]) {
+      x[o] = fe_arg(g, o);
+      continue;
+    }
+    MlirValue idx[FE_MAX_RANK];
+    unsigned own = fe_rank(in[o]);
+    for (unsigned i = 0; i < own; ++i) {
+      MlirAffineExpr e = mlirAffineMapGetResult(maps[o], i);
+      if (!mlirAffineExprIsADim(e)) {
+        idx[i] = fe_index(ir, 0);
+        continue;
+      }
+      idx[i] = fe_iter(g, (unsigned)mlirAffineDimExprGetPosition(e));
+      if (i + 2 < own)
+        idx[i] = fe_select(
+            ir, fe_cmp(ir, FE_EQ, fe_size(l, in[o], i), fe_index(ir, 1)),
+            fe_index(ir, 0), idx[i]);
+    }
+    x[o] = fe_at(g, in[o], t, own, idx);
+  }
+  MlirType type = mlirValueGetType(x[0]);
+  fe_generic_reduce(g, 1u << k, false, t, fe_number(ir, type, 0));
+  return fe_generic_end(g, t, fe_add(ir, fe_acc(g), fe_mul(ir, x[0], x[1])));
+}
+
+MlirValue fe_lower_row(fe_lower *l, const char *kind, MlirValue x,
+                       unsigned axis, unsigned n_parameters,
+                       const MlirValue *parameters, double epsilon) {
+  fe_ir *ir = l->ir;
+  unsigned rank = fe_rank(x);
+  MlirValue sizes[FE_MAX_RANK], *operands;
+  for (unsigned i = 0; i < rank; ++i)
+    sizes[i] = fe_size(l, x, i);
+  operands = FE_NEW_N(ir->arena, MlirValue, n_parameters + 2);
+  operands[0] = x;
+  for (unsigned i = 0; i < n_parameters; ++i)
+    operands[1 + i] = parameters[i];
+  operands[1 + n_parameters] =
+      fe_empty_tensor(l->state, fe_elem_of(x), rank, sizes);
+  MlirType type = mlirValueGetType(operands[1 + n_parameters]);
+  MlirValue r = fe_first(
+      FE_OP(ir, "krnl.row", .n_operands = n_parameters + 2,
+            .operands = operands, .n_results = 1, .results = &type,
+            FE_ATTRS(fe_at_str(ir, "kind", kind), fe_at_i64(ir, "axis", axis),
+                     fe_at_f32(ir, "epsilon", epsilon))));
+  fe_note_sizes(l->state, r, rank, sizes);
+  return r;
+}
