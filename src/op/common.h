@@ -50,6 +50,18 @@ fe_status fe_expand_pairwise(fe_node *n, const char *name, MlirValue *result);
 /// Product of the sizes of dims [from, to), in main.
 MlirValue fe_sizes_product(fe_lower *l, MlirValue tensor, unsigned from,
                            unsigned to);
+/// Checks, at run time unless it is clear, that dim i of operand a and dim j of
+/// operand b are equal.
+void fe_check_dims(fe_lower *l, unsigned a, unsigned i, unsigned b, unsigned j,
+                   const char *message);
+/// Checks that two index values of main are equal.
+void fe_check_equal(fe_lower *l, MlirValue a, MlirValue b, const char *message);
+/// An index of the model for a dim: negative ones count from the end; then
+/// moved into the dim, so that nothing outside is read.
+MlirValue fe_wrapped_index(fe_ir *ir, MlirValue index, MlirValue dim);
+/// Operand i repeated along dims of size 1 to `sizes`; checks that it fits.
+MlirValue fe_broadcast_to(fe_lower *l, unsigned i, unsigned rank,
+                          const MlirValue *sizes);
 /// int64 tensors [n] and scalar from index values of main.
 MlirValue fe_index_list(fe_lower *l, unsigned n, const MlirValue *values);
 MlirValue fe_index_scalar(fe_lower *l, MlirValue value);

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/lowering.h"
 
 MlirValue fe_sizes_product(fe_lower *l, MlirValue tensor, unsigned from,
                            unsigned to) {
@@ -16,6 +17,73 @@ MlirValue fe_sizes_product(fe_lower *l, MlirValue tensor, unsigned from,
     product = i == from ? fe_size(l, tensor, i)
                         : fe_mul(l->ir, product, fe_size(l, tensor, i));
   return product;
+}
+
+void fe_check_dims(fe_lower *l, unsigned a, unsigned i, unsigned b, unsigned j,
+                   const char *message) {
+  fe_dims x, y;
+  if (fe_dims_of(l->ir, fe_operand(l->op, a), &x) &&
+      fe_dims_of(l->ir, fe_operand(l->op, b), &y) &&
+      fe_dim_same(x.d[i], y.d[j]))
+    return;
+  fe_check_equal(l, fe_size(l, l->in[a], i), fe_size(l, l->in[b], j), message);
+}
+
+void fe_check_equal(fe_lower *l, MlirValue a, MlirValue b,
+                    const char *message) {
+  int64_t x, y;
+  if (fe_same(a, b) ||
+      (fe_index_const(a, &x) && fe_index_const(b, &y) && x == y))
+    return;
+  fe_check(l, fe_cmp(l->ir, FE_EQ, a, b), message);
+}
+
+MlirValue fe_wrapped_index(fe_ir *ir, MlirValue index, MlirValue dim) {
+  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
+  MlirValue v = fe_select(ir, fe_cmp(ir, FE_LT, index, zero),
+                          fe_add(ir, index, dim), index);
+  return fe_max(ir, fe_min(ir, v, fe_sub(ir, dim, one)), zero);
+}
+
+MlirValue fe_broadcast_to(fe_lower *l, unsigned i, unsigned rank,
+                          const MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  unsigned in_rank = fe_rank(l->in[i]);
+  MlirValue one = fe_index(ir, 1), zero = fe_index(ir, 0);
+  MlirValue repeats[FE_MAX_RANK] = {{0}}; // i1 where only run time knows
+  MlirAffineExpr at[FE_MAX_RANK];
+  bool affine = true;
+  for (unsigned k = 0; k < in_rank; ++k) {
+    unsigned d = rank - in_rank + k;
+    MlirValue own = fe_size(l, l->in[i], k);
+    at[k] = fe_static_dim(l->in[i], k) == 1
+                ? mlirAffineConstantExprGet(ir->ctx, 0)
+                : mlirAffineDimExprGet(ir->ctx, d);
+    if (fe_static_dim(l->in[i], k) == 1 || fe_same(own, sizes[d]))
+      continue;
+    if (fe_static_dim(l->in[i], k) == FE_DYN) {
+      affine = false;
+      repeats[k] = fe_cmp(ir, FE_EQ, own, one);
+      fe_check(l, fe_or(ir, repeats[k], fe_cmp(ir, FE_EQ, own, sizes[d])),
+               "the shape does not fit");
+    } else {
+      fe_check_equal(l, own, sizes[d], "the shape does not fit");
+    }
+  }
+  MlirAffineMap map = {0};
+  if (affine)
+    map = mlirAffineMapGet(ir->ctx, rank, 0, in_rank, at);
+  fe_generic *g =
+      fe_generic_begin(l, rank, sizes, 1, &l->in[i], &l->in_type[i], &map);
+  MlirValue idx[FE_MAX_RANK], v;
+  for (unsigned k = 0; k < in_rank && !affine; ++k) {
+    idx[k] =
+        fe_static_dim(l->in[i], k) == 1 ? zero : fe_iter(g, rank - in_rank + k);
+    if (!fe_is_null(repeats[k]))
+      idx[k] = fe_select(ir, repeats[k], zero, idx[k]);
+  }
+  v = affine ? fe_arg(g, 0) : fe_at(g, l->in[i], l->in_type[i], in_rank, idx);
+  return fe_generic_end(g, l->in_type[i], v);
 }
 
 MlirValue fe_index_list(fe_lower *l, unsigned n, const MlirValue *values) {

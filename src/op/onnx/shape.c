@@ -212,7 +212,7 @@ static void runtime_shape(fe_lower *l, unsigned rank, MlirValue *sizes) {
 }
 
 static fe_status lower_reshape(fe_lower *l) {
-  MlirValue sizes[FE_MAX_RANK];
+  MlirValue sizes[FE_MAX_RANK] = {{0}};
   unsigned rank = fe_out_rank(l, 0);
   fe_out_sizes(l, 0, sizes);
   bool known = true;
@@ -231,7 +231,7 @@ static fe_status lower_reshape(fe_lower *l) {
       count = fe_mul(l->ir, count, sizes[i]);
     MlirValue total = fe_sizes_product(l, l->in[0], 0, fe_rank(l->in[0]));
     fe_check(l, fe_cmp(l->ir, FE_EQ, count, total),
-             "Reshape: the elements do not fit into the shape");
+             "the elements do not fit into the shape");
   }
   l->out[0] = fe_reshape(l, l->in[0], fe_out_elem(l, 0), rank, sizes);
   return FE_OK;
@@ -306,7 +306,7 @@ static fe_status lower_squeeze(fe_lower *l) {
       sizes[n++] = size;
     else if (fe_static_dim(l->in[0], i) != 1)
       fe_check(l, fe_cmp(ir, FE_EQ, size, fe_index(ir, 1)),
-               "Squeeze: the dimension has another size than 1");
+               "the dimension has another size than 1");
   }
   l->out[0] = fe_reshape(l, l->in[0], fe_out_elem(l, 0), n, sizes);
   return FE_OK;
