@@ -99,13 +99,14 @@ static MlirValue load_slot(fe_ir *ir, MlirValue slots, unsigned i,
   return mlirTypeEqual(type, in_memory) ? v : cast(ir, v, type);
 }
 
-/// func @k.part(slots, begin, end): loads the arguments and calls @k.
+/// func @k.part(slots, begin, end): loads the arguments and calls @k. Under
+/// another name, as the module may have the declaration that main refers to.
 static void make_part(fe_ir *ir, MlirModule module, const char *name,
                       const signature *s) {
   fe_point outer = fe_point_save(ir);
-  MlirOperation part =
-      fe_func_begin(ir, module, fe_printf(ir->arena, "%s.part", name), false, 3,
-                    (MlirType[]){ir->ptr, ir->i64, ir->i64});
+  MlirOperation part = fe_func_begin(
+      ir, module, fe_printf(ir->arena, "%s" FE_PART_DEFINITION, name), false, 3,
+      (MlirType[]){ir->ptr, ir->i64, ir->i64});
   MlirBlock block = fe_func_block(part);
   MlirValue *args = FE_NEW_N(ir->arena, MlirValue, s->types.n);
   args[0] = cast(ir, fe_block_arg(block, 1), ir->index);

@@ -41,6 +41,10 @@ FE_NODISCARD fe_status fe_model_info_read(fe_ir *ir, MlirModule module,
 //===-- MLIR to MLIR: abi.c, checks.c
 //--------------------------------------===//
 
+/// What the name of a thin function ends with: where main declares it, and
+/// where it is defined, until both are LLVM IR.
+#define FE_PART ".part"
+#define FE_PART_DEFINITION ".part.defined"
 /// Kernel @k from memref form to pointers, and @k.part which loads them.
 void fe_abi_kernel(fe_ir *ir, MlirModule module, MlirOperation func);
 /// krnl.check to a call of @fe.check(condition, status); gives the messages

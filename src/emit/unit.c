@@ -121,6 +121,28 @@ static bool ends_with(const char *s, size_t n, const char *end) {
   return n >= m && !memcmp(s + n - m, end, m);
 }
 
+/// The definitions of thin functions take the place of their declarations.
+static void bind_parts(LLVMModuleRef m) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(m), next; f; f = next) {
+    next = LLVMGetNextFunction(f);
+    size_t n;
+    const char *name = LLVMGetValueName2(f, &n);
+    if (!ends_with(name, n, FE_PART_DEFINITION))
+      continue;
+    n -= strlen(FE_PART_DEFINITION) - strlen(FE_PART);
+    LLVMValueRef declared = LLVMGetNamedFunctionWithLength(m, name, n);
+    if (!declared) {
+      LLVMSetValueName2(f, name, n);
+      continue;
+    }
+    LLVMReplaceAllUsesWith(declared, f);
+    if (next == declared)
+      next = LLVMGetNextFunction(next);
+    LLVMDeleteFunction(declared);
+    LLVMSetValueName2(f, name, n);
+  }
+}
+
 /// Names are unique among all models linked into one program: kernels and the
 /// weights carry the prefix. All but the public constant is hidden.
 static void set_symbols(fe_arena *arena, LLVMModuleRef m,
@@ -132,7 +154,7 @@ static void set_symbols(fe_arena *arena, LLVMModuleRef m,
        f = LLVMGetNextFunction(f)) {
     size_t n;
     const char *name = LLVMGetValueName2(f, &n);
-    bool part = ends_with(name, n, ".part");
+    bool part = ends_with(name, n, FE_PART);
     if (!part && LLVMIsDeclaration(f))
       continue;
     name = fe_symbol_name(arena, prefix, fe_strndup(arena, name, n));
@@ -256,6 +278,7 @@ static fe_status compile(fe_ir *ir, const fe_unit_job *job, fe_unit *unit,
   LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
   LLVMSetModuleDataLayout(m, layout);
   LLVMDisposeTargetData(layout);
+  bind_parts(m);
   set_symbols(ir->arena, m, job);
   if (fe_mathlib_link(diags, m) == FE_FAILED ||
       ((unit->kinds & FE_UNIT_MAIN) &&

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "emit/emit.h"
+#include "ferrule_config.h"
 #include "unit.h"
 
 #include <dlfcn.h>
@@ -103,8 +104,8 @@ typedef struct emitted {
   fe_jit *jit;
 } emitted;
 
-static void emit(emitted *e, const char *file, fe_artifact artifact,
-                 bool beside) {
+static void emit_as(emitted *e, const char *prefix, const char *file,
+                    fe_artifact artifact, bool beside) {
   fe_ir ir;
   const char *irdl[] = {fe_krnl_irdl};
   MlirContext ctx = fe_context_create(&e->u->diags, irdl, 1);
@@ -131,14 +132,20 @@ static void emit(emitted *e, const char *file, fe_artifact artifact,
   fe_emit_options o = {.target = fe_target_find("native", &native),
                        .artifact = artifact,
                        .path = path,
-                       .prefix = "dense",
+                       .prefix = prefix,
                        .compiler = "ferrule test",
                        .opt = 3,
                        .threads = 2,
                        .weights_beside = beside};
-  assert_int_equal(fe_emit(&ir, m, &o, &e->jit), FE_OK);
+  if (fe_emit(&ir, m, &o, &e->jit) == FE_FAILED)
+    fail_msg("%s", e->u->messages->at);
   mlirModuleDestroy(m);
   mlirContextDestroy(ctx);
+}
+
+static void emit(emitted *e, const char *file, fe_artifact artifact,
+                 bool beside) {
+  emit_as(e, "dense", file, artifact, beside);
 }
 
 static emitted begin(void) {
@@ -183,6 +190,66 @@ static void shared_object_and_weights(void **state) {
   end(&e);
 }
 
+/// Compiles test/emit/program.c with these files in the folder, and runs it.
+static void run_program(const emitted *e, const char *files) {
+  const char *source = getenv("FERRULE_SOURCE");
+  char command[1000];
+  source = source ? source : ".";
+  snprintf(command, sizeof command,
+           "cd %s && ${CC:-cc} -o program -I %s/include %s/test/emit/program.c "
+           "%s -lm && ./program",
+           e->folder, source, source, files);
+  assert_int_equal(system(command), 0);
+}
+
+static void objects(void **state) {
+  (void)state;
+  emitted e = begin();
+  emit(&e, "dense.o", FE_ARTIFACT_OBJECT, false);
+  emit_as(&e, "other", "other.o", FE_ARTIFACT_OBJECT, true);
+  run_program(&e, "dense.o other.o other.weights.o");
+  end(&e);
+}
+
+static void archive_and_assembly(void **state) {
+  (void)state;
+  emitted e = begin();
+  emit(&e, "dense.a", FE_ARTIFACT_ARCHIVE, false);
+  emit_as(&e, "other", "other.s", FE_ARTIFACT_ASM, false);
+  run_program(&e, "dense.a other.s other.weights.o");
+  end(&e);
+}
+
+static void llvm_ir(void **state) {
+  (void)state;
+  emitted e = begin();
+  emit(&e, "dense.ll", FE_ARTIFACT_LLVM, false);
+  emit_as(&e, "other", "other.o", FE_ARTIFACT_OBJECT, false);
+  char command[200];
+  snprintf(command, sizeof command,
+           FERRULE_LLVM_BIN "/llc -relocation-model=pic -filetype=obj "
+                            "-o %s/dense_ll.o %s/dense.ll",
+           e.folder, e.folder);
+  if (system(command))
+    fail_msg("llc rejects the IR");
+  run_program(&e, "dense_ll.o dense.weights.o other.o");
+  end(&e);
+}
+
+/// Same input, same bytes, whatever the number of threads.
+static void same_bytes(void **state) {
+  (void)state;
+  emitted e = begin();
+  emit(&e, "a.so", FE_ARTIFACT_SO, false);
+  char command[200];
+  snprintf(command, sizeof command, "mv %s/a.so %s/b", e.folder, e.folder);
+  assert_int_equal(system(command), 0);
+  emit(&e, "a.so", FE_ARTIFACT_SO, false);
+  snprintf(command, sizeof command, "cmp %s/a.so %s/b", e.folder, e.folder);
+  assert_int_equal(system(command), 0);
+  end(&e);
+}
+
 static void jit(void **state) {
   (void)state;
   emitted e = begin();
@@ -196,6 +263,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shared_object),
       cmocka_unit_test(shared_object_and_weights),
+      cmocka_unit_test(objects),
+      cmocka_unit_test(archive_and_assembly),
+      cmocka_unit_test(llvm_ir),
+      cmocka_unit_test(same_bytes),
       cmocka_unit_test(jit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
