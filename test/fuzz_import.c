@@ -1,0 +1,320 @@
+//===- fuzz_import.c - the importer against damaged models --------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//   fuzz_import [-n RUNS] [-s SEED] [-1 RUN] MODEL...
+//
+// Damages each model in turn, deterministically from the seed, and imports it:
+// whatever comes out, a refusal must have said why, and a module must print.
+// A crash, a run of more than 10 seconds or a memory above 2 GiB ends the
+// program; the number of the run is printed, and `-1` repeats that one alone
+// (`-d FILE` with it writes the damaged model). Models with control flow and
+// functions are built in, see seeds below.
+//
+//===----------------------------------------------------------------------===//
+#include "onnx_writer.h"
+
+#include "import/onnx.h"
+#include "op/op.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+//===-- Seeds ---------------------------------------------------------------//
+
+static pb graph_of(fe_arena *a, const char *const *nodes, const char *in,
+                   const char *out) {
+  pb g = pb_new(a);
+  for (; *nodes; nodes++)
+    pb_sub(&g, G_NODE, onnx_node(a, *nodes));
+  if (in)
+    pb_sub(&g, G_INPUT, onnx_value(a, in, FE_F32, "2,N"));
+  pb_sub(&g, G_OUTPUT, onnx_value(a, out, FE_F32, NULL));
+  return g;
+}
+
+static pb seed_if(fe_arena *a) {
+  pb yes = graph_of(a, (const char *const[]){"Relu x -> y", NULL}, NULL, "y");
+  pb no =
+      graph_of(a, (const char *const[]){"Concat x x -> z", NULL}, NULL, "z");
+  pb n = onnx_node(a, "If c -> y");
+  onnx_attr_graph(&n, "then_branch", yes);
+  onnx_attr_graph(&n, "else_branch", no);
+  pb g = graph_of(a, (const char *const[]){"Greater x x -> c", NULL}, "x", "y");
+  pb_sub(&g, G_NODE, n);
+  return onnx_model(g, 8, 18);
+}
+
+static pb seed_loop(fe_arena *a) {
+  pb body = graph_of(a,
+                     (const char *const[]){"Add v x -> w", "Relu w -> s",
+                                           "Identity go -> on", NULL},
+                     NULL, "on");
+  pb_sub(&body, G_INPUT, onnx_value(a, "i", FE_I64, ""));
+  pb_sub(&body, G_INPUT, onnx_value(a, "go", FE_BOOL, ""));
+  pb_sub(&body, G_INPUT, onnx_value(a, "v", FE_F32, "2,1"));
+  pb_sub(&body, G_OUTPUT, onnx_value(a, "w", FE_F32, NULL));
+  pb_sub(&body, G_OUTPUT, onnx_value(a, "s", FE_F32, NULL));
+  pb n = onnx_node(a, "Loop ten - x -> y stack");
+  onnx_attr_graph(&n, "body", body);
+  pb g = graph_of(a, (const char *const[]){"Abs stack -> z", NULL}, "x", "y");
+  pb_sub(&g, G_OUTPUT, onnx_value(a, "z", FE_F32, NULL));
+  pb_sub(&g, G_NODE, n);
+  pb_sub(&g, G_INITIALIZER, onnx_scalar_i64(a, "ten", 10));
+  return onnx_model(g, 8, 18);
+}
+
+static pb seed_scan(fe_arena *a) {
+  pb body = graph_of(
+      a, (const char *const[]){"Add s e -> t", "Neg t -> o", NULL}, "s", "t");
+  pb_sub(&body, G_INPUT, onnx_value(a, "e", FE_F32, "N"));
+  pb_sub(&body, G_OUTPUT, onnx_value(a, "o", FE_F32, NULL));
+  pb n = onnx_node(a, "Scan x x -> y z");
+  onnx_attr_graph(&n, "body", body);
+  onnx_attr_int(&n, "num_scan_inputs", 1);
+  pb g = graph_of(a, (const char *const[]){NULL}, "x", "y");
+  pb_sub(&g, G_OUTPUT, onnx_value(a, "z", FE_F32, NULL));
+  pb_sub(&g, G_NODE, n);
+  return onnx_model(g, 8, 18);
+}
+
+static pb seed_function(fe_arena *a) {
+  pb f = pb_new(a), n = onnx_node(a, "LeakyRelu a -> b");
+  pb ref = pb_new(a), call = onnx_node(a, "Mine x -> h"), slope = pb_new(a);
+  pb_str(&ref, A_REF, "slope");
+  onnx_attr(&n, "alpha", 1, ref);
+  pb_str(&f, F_NAME, "Mine");
+  pb_str(&f, F_DOMAIN, "local");
+  pb_words(&f, F_INPUT, "a");
+  pb_words(&f, F_OUTPUT, "b");
+  pb_words(&f, F_ATTRIBUTE, "slope");
+  pb_sub(&f, F_NODE, n);
+  pb_sub(&f, F_OPSET, onnx_opset(a, "", 18));
+  pb_float(&slope, A_F, 0.5f);
+  onnx_attr(&call, "slope", 1, slope);
+  pb_str(&call, N_DOMAIN, "local");
+  pb g = graph_of(a, (const char *const[]){"Add h w -> y", NULL}, "x", "y");
+  pb_sub(&g, G_NODE, call);
+  int64_t dims[] = {2, 1};
+  pb_sub(&g, G_INITIALIZER,
+         onnx_tensor(a, "w", FE_F32, 2, dims, "12345678", 8));
+  pb m = onnx_model(g, 8, 18);
+  pb_sub(&m, M_OPSET, onnx_opset(a, "local", 1));
+  pb_sub(&m, M_FUNCTION, f);
+  return m;
+}
+
+//===-- Damage --------------------------------------------------------------//
+
+typedef struct model {
+  const uint8_t *data;
+  size_t size;
+} model;
+
+/// splitmix64
+static uint64_t next(uint64_t *state) {
+  uint64_t z = *state += 0x9e3779b97f4a7c15;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  z = (z ^ z >> 27) * 0x94d049bb133111eb;
+  return z ^ z >> 31;
+}
+
+static size_t below(uint64_t *state, size_t n) {
+  return n ? (size_t)(next(state) % n) : 0;
+}
+
+/// Mostly near the ends: weights in between are less interesting.
+static size_t position(uint64_t *r, size_t size) {
+  size_t end = size < 4096 ? size : 4096;
+  switch (below(r, 4)) {
+  case 0:
+    return below(r, size);
+  case 1:
+    return size - 1 - below(r, end);
+  default:
+    return below(r, end);
+  }
+}
+
+/// Room for the largest model and what is spliced into it.
+static uint8_t *work;
+static size_t room;
+
+static size_t damage(uint64_t *r, const model *models, size_t n, size_t which) {
+  size_t size = models[which].size;
+  memcpy(work, models[which].data, size);
+  static const uint8_t values[] = {0,    1,    2,    8,    10,   0x12, 0x22,
+                                   0x7f, 0x80, 0xff, 0x3a, 0x42, 0x4a, 0x18};
+  for (size_t k = 1 + below(r, 1 + below(r, 5)); k > 0 && size > 1; k--) {
+    size_t at = position(r, size), length = 1 + below(r, 48);
+    length = length < size - at ? length : size - at;
+    const model *other = &models[below(r, n)];
+    size_t from = position(r, other->size);
+    size_t taken = length < other->size - from ? length : other->size - from;
+    switch (below(r, 9)) {
+    case 0:
+    case 1:
+      work[at] ^= (uint8_t)(1u << below(r, 8));
+      break;
+    case 2:
+      work[at] = values[below(r, sizeof(values))];
+      break;
+    case 3:
+      work[at] = (uint8_t)(work[at] + (below(r, 2) ? 1 : -1));
+      break;
+    case 4: // cut off
+      if (below(r, 8) == 0)
+        size = at + 1;
+      break;
+    case 5: // a piece removed
+      memmove(work + at, work + at + length, size - at - length);
+      size -= length;
+      break;
+    case 6: // a piece twice
+      if (size + length > room)
+        break;
+      memmove(work + at + length, work + at, size - at);
+      size += length;
+      break;
+    case 7: // a piece of another model over this one
+      if (taken < size - at)
+        memcpy(work + at, other->data + from, taken);
+      break;
+    case 8: // or in between
+      if (size + taken > room)
+        break;
+      memmove(work + at + taken, work + at, size - at);
+      memcpy(work + at, other->data + from, taken);
+      size += taken;
+      break;
+    }
+  }
+  return size;
+}
+
+//===-- Running -------------------------------------------------------------//
+
+static void receive(void *user, const fe_diag *diag) {
+  if (diag->severity == FE_SEV_INTERNAL)
+    fprintf(stderr, "run %zu: internal: %s: %s\n", *(size_t *)user,
+            diag->where.op ? diag->where.op : "", diag->message);
+}
+
+/// False when the importer broke its promises.
+static bool import(MlirContext ctx, fe_diags *d, size_t size, size_t run,
+                   size_t *modules) {
+  fe_arena *arena = fe_arena_create(NULL);
+  unsigned errors = d->errors;
+  d->arena = arena;
+  fe_blobs blobs = {.arena = arena};
+  fe_ir ir;
+  fe_ir_init(&ir, ctx, arena, d, &blobs);
+  fe_source s;
+  fe_source_init(&s, d, arena, "fuzz/model.onnx", work, size);
+  MlirModule m;
+  fe_status status = fe_import_onnx(&ir, &s, NULL, &m);
+  bool good = (status == FE_OK) == (d->errors == errors);
+  if (!good)
+    fprintf(stderr, "run %zu: %s\n", run,
+            status == FE_OK ? "a module in spite of errors"
+                            : "refused without a message");
+  if (status == FE_OK) {
+    ++*modules;
+    fe_print(arena, mlirModuleGetOperation(m));
+    mlirModuleDestroy(m);
+  }
+  fe_source_close(&s);
+  fe_arena_destroy(arena);
+  return good;
+}
+
+static bool memory_is_fine(size_t run) {
+  struct rusage use;
+  getrusage(RUSAGE_SELF, &use);
+  if (use.ru_maxrss < 2 << 20)
+    return true;
+  fprintf(stderr, "run %zu: %ld MiB of memory\n", run, use.ru_maxrss >> 10);
+  return false;
+}
+
+static void dump(const char *path, size_t size) {
+  FILE *f = fopen(path, "wb");
+  if (f) {
+    fwrite(work, 1, size, f);
+    fclose(f);
+  }
+}
+
+int main(int argc, char **argv) {
+  size_t runs = 1000, only = SIZE_MAX, n = 0, modules = 0, internal = 0;
+  uint64_t seed = 1;
+  const char *dump_path = NULL;
+  int option;
+  while ((option = getopt(argc, argv, "n:s:1:d:")) != -1) {
+    if (option == 'n')
+      runs = strtoull(optarg, NULL, 10);
+    else if (option == 's')
+      seed = strtoull(optarg, NULL, 10);
+    else if (option == '1')
+      only = strtoull(optarg, NULL, 10);
+    else if (option == 'd')
+      dump_path = optarg;
+    else
+      return 2;
+  }
+  fe_arena *arena = fe_arena_create(NULL);
+  fe_diags diags = {.arena = arena, .fn = receive};
+  model *models = FE_NEW_N(arena, model, 4 + (size_t)(argc - optind));
+  const pb seeds[] = {seed_if(arena), seed_loop(arena), seed_scan(arena),
+                      seed_function(arena)};
+  for (; n < 4; n++)
+    models[n] = (model){(const uint8_t *)seeds[n].b.at, seeds[n].b.n};
+  for (int i = optind; i < argc; i++) {
+    fe_file file;
+    if (fe_file_map(&diags, argv[i], &file) != FE_OK) {
+      fprintf(stderr, "cannot read %s\n", argv[i]);
+      return 2;
+    }
+    models[n++] = (model){file.data, file.size};
+  }
+  for (size_t i = 0; i < n; i++)
+    room = room > models[i].size ? room : models[i].size;
+  room += 4096;
+  work = malloc(room);
+  if (!work)
+    return 2;
+  bool good = true;
+  MlirContext ctx = {0};
+  const char *irdl[] = {fe_onnx_irdl(arena), fe_krnl_irdl};
+  size_t run = 0;
+  diags.user = &run;
+  for (; run < runs && good; run++) {
+    if (run % 200 == 0 || !ctx.ptr) { // what it has interned goes with it
+      if (ctx.ptr)
+        mlirContextDestroy(ctx);
+      diags.arena = arena;
+      ctx = fe_context_create(&diags, irdl, 2);
+    }
+    if (only != SIZE_MAX && run != only)
+      continue;
+    uint64_t r = seed * 0x100000001b3 + run;
+    size_t size = damage(&r, models, n, run % n);
+    if (dump_path)
+      dump(dump_path, size);
+    alarm(10);
+    unsigned before = diags.internal;
+    good = import(ctx, &diags, size, run, &modules) && memory_is_fine(run);
+    internal += diags.internal != before;
+    alarm(0);
+  }
+  printf("%zu runs on %zu models: %zu gave a module, the others were refused; "
+         "%zu internal errors\n",
+         run, n, modules, internal);
+  mlirContextDestroy(ctx);
+  free(work);
+  fe_arena_destroy(arena);
+  return good && !internal ? 0 : 1;
+}
