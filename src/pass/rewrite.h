@@ -22,5 +22,6 @@ typedef struct fe_pattern {
 
 // Tables, one file each.
 extern const fe_pattern fe_patterns_basic[]; // identities, movement, constants
+extern const fe_pattern fe_patterns_conv[];  // what folds into convolutions
 
 #endif

@@ -1,0 +1,169 @@
+//===- compiler.c - the public API ----------------------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "ferrule/compiler.h"
+
+#include "api/session.h"
+#include "emit/emit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ferrule_program {
+  fe_jit *jit;
+};
+
+const char *ferrule_version(void) { return FERRULE_VERSION; }
+
+/// What a call wants: exactly one of output, phase with output, program.
+typedef struct fe_request {
+  const char *path;
+  const void *data; // NULL: read the file
+  size_t size;
+  const char *phase;
+  const char *output;
+  ferrule_program **program;
+} fe_request;
+
+static ferrule_status read_model(fe_session *s, const fe_request *r) {
+  return r->data ? fe_session_read_memory(s, r->data, r->size, r->path)
+                 : fe_session_read(s, r->path);
+}
+
+/// "dir/mnist8.onnx" -> "mnist8"
+static const char *stem(fe_arena *arena, const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *base = slash ? slash + 1 : path;
+  const char *dot = strrchr(base, '.');
+  return fe_strndup(arena, base,
+                    dot && dot != base ? (size_t)(dot - base) : strlen(base));
+}
+
+static ferrule_status emit(fe_session *s, const fe_request *r) {
+  fe_emit_options o = {.target = s->pass.target,
+                       .artifact = FE_ARTIFACT_JIT,
+                       .path = r->output,
+                       .prefix = s->options.prefix,
+                       .name = s->options.name ? s->options.name
+                                               : stem(s->arena, r->path),
+                       .compiler = "ferrule " FERRULE_VERSION,
+                       .opt = s->pass.opt_level,
+                       .threads = (unsigned)s->options.threads,
+                       .weights_beside = s->options.weights_beside};
+  if (r->output && !fe_artifact_of(r->output, &o.artifact)) {
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.file = r->output},
+              "end its name in .so, .o, .a, .ll or .s",
+              "cannot tell what kind of file to write");
+    return FERRULE_USAGE;
+  }
+  if (s->options.progress)
+    s->options.progress(s->options.user, "emit");
+  fe_jit *jit = NULL;
+  if (fe_emit(&s->ir, s->module, &o, &jit) != FE_OK)
+    return fe_session_failed(s);
+  if (!r->program)
+    return FERRULE_OK;
+  *r->program = malloc(sizeof **r->program);
+  if (!*r->program) {
+    fe_jit_destroy(jit);
+    longjmp(s->oom, 1);
+  }
+  (*r->program)->jit = jit;
+  return FERRULE_OK;
+}
+
+static bool output_kind_is_wrong(const fe_request *r) {
+  fe_artifact kind;
+  return r->output && !r->phase && !fe_artifact_of(r->output, &kind);
+}
+
+static ferrule_status work(fe_session *s, const fe_request *r,
+                           const ferrule_options *options) {
+  ferrule_status status = fe_session_open(s, options);
+  if (status != FERRULE_OK)
+    return status;
+  if (output_kind_is_wrong(r))
+    return emit(s, r); // reports it before the work is done
+  if ((status = read_model(s, r)) != FERRULE_OK)
+    return status;
+  if ((status = fe_session_run(s, r->phase)) != FERRULE_OK)
+    return status;
+  if (!r->phase)
+    return emit(s, r);
+  return fe_dump_write(s, r->output) == FE_OK ? FERRULE_OK
+                                              : fe_session_failed(s);
+}
+
+static ferrule_status serve(const fe_request *r,
+                            const ferrule_options *options) {
+  fe_session *s = calloc(1, sizeof *s);
+  if (!s)
+    return FERRULE_REFUSED;
+  ferrule_status status;
+  if (setjmp(s->oom)) {
+    if (options && options->diagnostic) {
+      ferrule_diagnostic d = {.severity = FERRULE_ERROR,
+                              .file = r->path,
+                              .message = "out of memory",
+                              .hint = "compile on a machine with more memory"};
+      options->diagnostic(options->user, &d);
+    }
+    status = FERRULE_REFUSED;
+  } else {
+    status = work(s, r, options);
+  }
+  fe_session_close(s);
+  free(s);
+  return status;
+}
+
+ferrule_status ferrule_compile(const char *path, const char *output,
+                               const ferrule_options *options) {
+  return serve(&(fe_request){.path = path, .output = output}, options);
+}
+
+ferrule_status ferrule_compile_memory(const void *model, size_t size,
+                                      const char *path, const char *output,
+                                      const ferrule_options *options) {
+  return serve(
+      &(fe_request){
+          .path = path, .data = model, .size = size, .output = output},
+      options);
+}
+
+ferrule_status ferrule_print(const char *path, const char *phase,
+                             const char *output,
+                             const ferrule_options *options) {
+  return serve(&(fe_request){.path = path, .phase = phase, .output = output},
+               options);
+}
+
+ferrule_status ferrule_load(const char *path, const ferrule_options *options,
+                            ferrule_program **out) {
+  *out = NULL;
+  return serve(&(fe_request){.path = path, .program = out}, options);
+}
+
+ferrule_status ferrule_load_memory(const void *model, size_t size,
+                                   const char *path,
+                                   const ferrule_options *options,
+                                   ferrule_program **out) {
+  *out = NULL;
+  return serve(
+      &(fe_request){.path = path, .data = model, .size = size, .program = out},
+      options);
+}
+
+const ferrule_model *ferrule_program_model(const ferrule_program *program) {
+  return fe_jit_model(program->jit);
+}
+
+void ferrule_program_destroy(ferrule_program *program) {
+  if (!program)
+    return;
+  fe_jit_destroy(program->jit);
+  free(program);
+}

@@ -1,0 +1,111 @@
+//===- dump.c - phases as files that can be read back ---------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The text refers to large constants by name. `ferrule.blobs` says where their
+// bytes are: [name, file, offset, size]; the file is the model's own, or
+// `<dump>.bin` for what the compiler computed (packed, folded weights).
+//
+//===----------------------------------------------------------------------===//
+#include "api/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static MlirAttribute blob_entry(fe_ir *ir, const fe_blob *b, const char *file,
+                                uint64_t offset) {
+  MlirAttribute entry[4] = {
+      mlirStringAttrGet(ir->ctx, fe_str(b->name)),
+      mlirStringAttrGet(ir->ctx, fe_str(file)),
+      mlirIntegerAttrGet(ir->i64, (int64_t)offset),
+      mlirIntegerAttrGet(ir->i64, (int64_t)b->size),
+  };
+  return mlirArrayAttrGet(ir->ctx, 4, entry);
+}
+
+fe_status fe_dump_write(fe_session *s, const char *path) {
+  fe_ir *ir = &s->ir;
+  MlirOperation op = mlirModuleGetOperation(s->module);
+  bool to_screen = !strcmp(path, "-");
+  fe_buf data = {0};
+  const char *bin = fe_printf(s->arena, "%s.bin", path);
+  MlirAttribute *entries =
+      FE_NEW_N(s->arena, MlirAttribute, s->blobs.by_name.n + 1);
+  size_t n = s->blobs.by_name.n;
+  for (size_t i = 0; i < n && !to_screen; i++) {
+    const fe_blob *b = s->blobs.by_name.entries[i].value;
+    entries[i] = b->file ? blob_entry(ir, b, b->file, b->offset)
+                         : blob_entry(ir, b, bin, data.n);
+    if (!b->file)
+      fe_buf_add(s->arena, &data, b->data, b->size);
+  }
+  fe_set_attr(ir, op, fe_at_str(ir, "ferrule.phase", s->phase));
+  if (!to_screen)
+    fe_set_attr(ir, op,
+                fe_named(ir, "ferrule.blobs",
+                         mlirArrayAttrGet(ir->ctx, (intptr_t)n, entries)));
+  char *text = fe_print(s->arena, op);
+  if (to_screen)
+    return fputs(text, stdout) < 0 || fputc('\n', stdout) < 0 ? FE_FAILED
+                                                              : FE_OK;
+  if (data.n && fe_file_write(&s->diags, bin, data.at, data.n) != FE_OK)
+    return FE_FAILED;
+  return fe_file_write(&s->diags, path, text, strlen(text));
+}
+
+/// Maps `path` once.
+static fe_status side_file(fe_session *s, fe_map *known, const char *path,
+                           fe_file **out) {
+  *out = fe_map_get(known, path);
+  if (*out)
+    return FE_OK;
+  fe_file *f = FE_NEW(s->arena, fe_file);
+  if (fe_file_map(&s->diags, path, f) != FE_OK)
+    return FE_FAILED;
+  fe_push(s->arena, &s->side_files, *f);
+  fe_map_set(s->arena, known, path, f);
+  *out = f;
+  return FE_OK;
+}
+
+static const char *string_at(fe_session *s, MlirAttribute array, intptr_t i) {
+  MlirAttribute a = mlirArrayAttrGetElement(array, i);
+  if (!mlirAttributeIsAString(a))
+    return NULL;
+  MlirStringRef r = mlirStringAttrGetValue(a);
+  return fe_strndup(s->arena, r.data, r.length);
+}
+
+fe_status fe_dump_blobs(fe_session *s) {
+  MlirAttribute list =
+      fe_attr(mlirModuleGetOperation(s->module), "ferrule.blobs");
+  if (mlirAttributeIsNull(list))
+    return FE_OK;
+  fe_where where = {.attr = "ferrule.blobs"};
+  fe_map known = {0};
+  intptr_t n =
+      mlirAttributeIsAArray(list) ? mlirArrayAttrGetNumElements(list) : 0;
+  for (intptr_t i = 0; i < n; i++) {
+    MlirAttribute e = mlirArrayAttrGetElement(list, i);
+    if (!mlirAttributeIsAArray(e) || mlirArrayAttrGetNumElements(e) != 4 ||
+        !string_at(s, e, 0) || !string_at(s, e, 1) ||
+        !mlirAttributeIsAInteger(mlirArrayAttrGetElement(e, 2)) ||
+        !mlirAttributeIsAInteger(mlirArrayAttrGetElement(e, 3)))
+      return fe_error(&s->diags, where, NULL,
+                      "entry %ld is not [name, file, offset, size]", (long)i);
+    int64_t offset = mlirIntegerAttrGetValueInt(mlirArrayAttrGetElement(e, 2));
+    int64_t size = mlirIntegerAttrGetValueInt(mlirArrayAttrGetElement(e, 3));
+    fe_file *file;
+    if (side_file(s, &known, string_at(s, e, 1), &file) != FE_OK)
+      return FE_FAILED;
+    if (offset < 0 || size < 0 || (uint64_t)offset > file->size ||
+        (uint64_t)size > file->size - (uint64_t)offset)
+      return fe_error(&s->diags, where, NULL,
+                      "'%s' lies outside of its file '%s'", string_at(s, e, 0),
+                      string_at(s, e, 1));
+    fe_blob_add(&s->blobs, string_at(s, e, 0), file->data + offset,
+                (size_t)size, string_at(s, e, 1), (uint64_t)offset);
+  }
+  return FE_OK;
+}

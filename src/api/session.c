@@ -1,0 +1,136 @@
+//===- session.c - one compilation, from file to planned module -----------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "api/session.h"
+
+#include "op/op.h"
+
+#include <string.h>
+
+static const ferrule_severity severity_of[] = {
+    [FE_SEV_NOTE] = FERRULE_NOTE,
+    [FE_SEV_WARNING] = FERRULE_WARNING,
+    [FE_SEV_ERROR] = FERRULE_ERROR,
+    [FE_SEV_INTERNAL] = FERRULE_BUG,
+};
+
+static void forward(void *user, const fe_diag *d) {
+  const fe_session *s = user;
+  if (!s->options.diagnostic)
+    return;
+  ferrule_diagnostic out = {.severity = severity_of[d->severity],
+                            .file = d->where.file,
+                            .node = d->where.node,
+                            .op = d->where.op,
+                            .attribute = d->where.attr,
+                            .message = d->message,
+                            .hint = d->hint};
+  s->options.diagnostic(s->options.user, &out);
+}
+
+ferrule_status fe_session_failed(const fe_session *s) {
+  return s->diags.internal ? FERRULE_INTERNAL : FERRULE_REFUSED;
+}
+
+ferrule_status fe_session_open(fe_session *s, const ferrule_options *options) {
+  static const ferrule_options defaults = {0};
+  s->options = options ? *options : defaults;
+  s->arena = fe_arena_create(&s->oom);
+  s->diags = (fe_diags){.arena = s->arena, .fn = forward, .user = s};
+  s->blobs = (fe_blobs){.arena = s->arena};
+  const char *name = s->options.target ? s->options.target : "native";
+  s->pass.target = fe_target_find(name, &s->target_storage);
+  s->pass.opt_level = s->options.opt_level ? s->options.opt_level : 3;
+  if (!s->pass.target) {
+    fe_buf known = {0};
+    for (unsigned i = 0; fe_targets[i]; i++)
+      fe_buf_printf(s->arena, &known, " %s", fe_targets[i]->name);
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "target"},
+              fe_printf(s->arena, "choose one of: native%s", known.at),
+              "there is no target called '%s'", name);
+    return FERRULE_USAGE;
+  }
+  const char *irdl[] = {fe_onnx_irdl(s->arena), fe_krnl_irdl};
+  MlirContext ctx = fe_context_create(&s->diags, irdl, FE_COUNT(irdl));
+  fe_ir_init(&s->ir, ctx, s->arena, &s->diags, &s->blobs);
+  s->ir.soft_half = !s->pass.target->half;
+  return s->diags.errors ? fe_session_failed(s) : FERRULE_OK;
+}
+
+void fe_session_close(fe_session *s) {
+  if (!mlirModuleIsNull(s->module))
+    mlirModuleDestroy(s->module);
+  if (s->ir.ctx.ptr)
+    mlirContextDestroy(s->ir.ctx);
+  if (s->source.arena)
+    fe_source_close(&s->source);
+  fe_file_unmap(&s->file);
+  for (size_t i = 0; i < s->side_files.n; i++)
+    fe_file_unmap(&s->side_files.at[i]);
+  if (s->arena)
+    fe_arena_destroy(s->arena);
+  memset(s, 0, sizeof *s);
+}
+
+static bool ends_with(const char *s, const char *end) {
+  size_t n = strlen(s), k = strlen(end);
+  return n >= k && !strcmp(s + n - k, end);
+}
+
+static ferrule_status read_dump(fe_session *s, const void *data, size_t size,
+                                const char *path) {
+  const char *text = fe_strndup(s->arena, data, size);
+  s->module = fe_parse(&s->ir, text, path);
+  if (mlirModuleIsNull(s->module))
+    return fe_session_failed(s);
+  MlirOperation op = mlirModuleGetOperation(s->module);
+  s->phase = fe_attr_str(s->arena, op, "ferrule.phase", NULL);
+  if (!s->phase) {
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "ferrule.phase"},
+              "write the file with --stop-after",
+              "the module does not say which phase it comes from");
+    return FERRULE_REFUSED;
+  }
+  fe_symbols_load(&s->ir, s->module);
+  return fe_dump_blobs(s) == FE_OK ? FERRULE_OK : fe_session_failed(s);
+}
+
+ferrule_status fe_session_read_memory(fe_session *s, const void *data,
+                                      size_t size, const char *path) {
+  s->diags.file = fe_strdup(s->arena, path);
+  if (s->options.progress)
+    s->options.progress(s->options.user, "import");
+  if (ends_with(path, ".mlir"))
+    return read_dump(s, data, size, path);
+  fe_dim_value *dims = FE_NEW_N(s->arena, fe_dim_value, s->options.n_dims + 1);
+  for (size_t i = 0; i < s->options.n_dims; i++)
+    dims[i] = (fe_dim_value){s->options.dims[i].name, s->options.dims[i].value};
+  fe_import_options o = {.dims = dims, .n_dims = s->options.n_dims};
+  fe_source_init(&s->source, &s->diags, s->arena, path, data, size);
+  if (fe_import_onnx(&s->ir, &s->source, &o, &s->module) != FE_OK ||
+      s->diags.errors)
+    return fe_session_failed(s);
+  fe_symbols_store(&s->ir, s->module);
+  s->phase = "import";
+  return fe_ir_ok(&s->ir, "import", s->module) == FE_OK ? FERRULE_OK
+                                                        : FERRULE_INTERNAL;
+}
+
+ferrule_status fe_session_read(fe_session *s, const char *path) {
+  s->diags.file = fe_strdup(s->arena, path);
+  if (fe_file_map(&s->diags, path, &s->file) != FE_OK)
+    return FERRULE_REFUSED;
+  return fe_session_read_memory(s, s->file.data, s->file.size, path);
+}
+
+ferrule_status fe_session_run(fe_session *s, const char *phase) {
+  if (fe_run_phases(&s->ir, &s->module, &s->pass, s->phase, phase,
+                    s->options.progress, s->options.user) != FE_OK)
+    return fe_session_failed(s);
+  if (phase)
+    s->phase = phase;
+  return FERRULE_OK;
+}

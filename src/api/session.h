@@ -1,0 +1,55 @@
+//===- session.h - one compilation -------------------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the public API and the command line are made of.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FE_SESSION_H
+#define FE_SESSION_H
+
+#include "ferrule/compiler.h"
+#include "import/onnx.h"
+#include "ir/ir.h"
+#include "pass/pass.h"
+
+typedef struct fe_session {
+  fe_arena *arena;
+  fe_diags diags;
+  fe_blobs blobs;
+  fe_ir ir;
+  ferrule_options options; // copy
+  fe_target target_storage;
+  fe_pass_options pass;
+  fe_file file;
+  fe_source source;
+  fe_vec(fe_file) side_files; // mapped for blobs of a dump
+  MlirModule module;
+  const char *phase; // the last phase that the module has been through
+  jmp_buf oom;
+} fe_session;
+
+/// Makes context and options ready. FERRULE_USAGE for a bad option. Always
+/// close. `setjmp(s->oom)` is the caller's: see fe_session_guard.
+FE_NODISCARD ferrule_status fe_session_open(fe_session *s,
+                                            const ferrule_options *options);
+void fe_session_close(fe_session *s);
+/// Reads a model: .onnx, or a dump with its phase.
+FE_NODISCARD ferrule_status fe_session_read(fe_session *s, const char *path);
+FE_NODISCARD ferrule_status fe_session_read_memory(fe_session *s,
+                                                   const void *data,
+                                                   size_t size,
+                                                   const char *path);
+/// Runs on to the end of `phase` (NULL: all phases before emit).
+FE_NODISCARD ferrule_status fe_session_run(fe_session *s, const char *phase);
+/// FERRULE_REFUSED, or FERRULE_INTERNAL when an internal error was reported.
+ferrule_status fe_session_failed(const fe_session *s);
+
+/// Writes the module so that fe_session_read goes on from it. Data computed by
+/// the compiler goes to `<path>.bin`.
+FE_NODISCARD fe_status fe_dump_write(fe_session *s, const char *path);
+/// Finds the blobs that the dump's `ferrule.blobs` names.
+FE_NODISCARD fe_status fe_dump_blobs(fe_session *s);
+
+#endif

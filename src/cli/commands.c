@@ -1,0 +1,28 @@
+//===- commands.c - the table of subcommands ------------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "cli/cli.h"
+
+extern const fe_cli_option fe_compile_options[], fe_opt_options[];
+
+const fe_command fe_commands[] = {
+    {"compile", "MODEL -o OUT", "compile a model to native code",
+     "Compiles an ONNX model to a shared library (.so), object (.o), archive "
+     "(.a),\nLLVM IR (.ll) or assembly (.s).\n\nExample:\n"
+     "  ferrule compile models/mnist8/model.onnx -o mnist8.so\n"
+     "  ferrule compile model.onnx --stop-after=optimize   # look inside",
+     fe_compile_options, true, fe_cmd_compile},
+    {"opt", "FILE.mlir PASS...", "run passes on IR text",
+     "Reads IR, runs the named passes in order and prints the result: for "
+     "tests and\nfor looking at one pass.\n\nExample:\n"
+     "  ferrule opt --passes=group,schedule model.mlir",
+     fe_opt_options, true, fe_cmd_opt},
+    {"dialect", "NAME", "print a dialect as IRDL",
+     "Prints the onnx or krnl dialect as IRDL, for mlir-opt.\n\nExample:\n"
+     "  ferrule dialect onnx > onnx.irdl.mlir\n"
+     "  mlir-opt-22 --irdl-file=onnx.irdl.mlir model.mlir",
+     0, false, fe_cmd_dialect},
+    {0}};

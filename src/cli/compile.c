@@ -1,0 +1,108 @@
+//===- compile.c - ferrule compile ----------------------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "base/base.h"
+#include "cli/cli.h"
+
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+enum { STOP_AFTER, OUTPUT, WEIGHTS, TIME };
+const fe_cli_option fe_compile_options[] = {
+    [STOP_AFTER] = {"stop-after", 0, "PHASE",
+                    "write the form after import, optimize, lower, group, "
+                    "schedule or plan"},
+    [OUTPUT] = {"output", 'o', "OUT", "file to write: .so .o .a .ll .s"},
+    [WEIGHTS] = {"weights", 0, "WHERE",
+                 "inside (default) the artifact, or beside it"},
+    [TIME] = {"time", 0, NULL, "say how long each phase took"},
+    {0}};
+
+/// Phase times, for --time.
+typedef struct fe_clock {
+  fe_cli *cli;
+  void (*progress)(void *user, const char *phase);
+  const char *name[16];
+  double start[16];
+  int n;
+} fe_clock;
+
+static void tick(void *user, const char *phase) {
+  fe_clock *k = user;
+  if (k->n < (int)FE_COUNT(k->name)) {
+    k->name[k->n] = phase;
+    k->start[k->n++] = fe_now();
+  }
+  k->progress(k->cli, phase);
+}
+
+static void show_message(void *user, const ferrule_diagnostic *d) {
+  fe_cli_diagnostic(((fe_clock *)user)->cli, d);
+}
+
+static void print_times(const fe_clock *k, double end, const char *output) {
+  struct rusage u;
+  getrusage(RUSAGE_SELF, &u);
+  for (int i = 0; i < k->n; i++)
+    fprintf(stderr, "%-10s %8.1f ms\n", k->name[i],
+            1e3 * ((i + 1 < k->n ? k->start[i + 1] : end) - k->start[i]));
+  fprintf(stderr, "%-10s %8.1f ms\n", "total", 1e3 * (end - k->start[0]));
+  fprintf(stderr, "%-10s %8.1f MB\n", "memory", (double)u.ru_maxrss / 1024);
+  struct stat st;
+  if (output && !stat(output, &st))
+    fprintf(stderr, "%-10s %8.1f kB\n", "artifact", (double)st.st_size / 1e3);
+}
+
+int fe_cmd_compile(fe_cli *c) {
+  const char *output = NULL, *phase = NULL, *value;
+  bool times = false;
+  int o;
+  while ((o = fe_cli_next(c, &value)) >= 0) {
+    switch (o) {
+    case STOP_AFTER:
+      phase = value;
+      break;
+    case OUTPUT:
+      output = value;
+      break;
+    case WEIGHTS:
+      if (strcmp(value, "inside") && strcmp(value, "beside"))
+        return fe_cli_usage(c, "--weights is inside or beside, not '%s'",
+                            value);
+      c->options.weights_beside = !strcmp(value, "beside");
+      break;
+    case TIME:
+      times = true;
+      break;
+    }
+  }
+  if (o == -2)
+    return EXIT_USAGE;
+  if (c->n_positional != 1)
+    return fe_cli_usage(c, "one model is wanted");
+  if (!output && !phase)
+    return fe_cli_usage(c, "where should the result go? give -o OUT");
+  static const char *const phases[] = {"import", "optimize", "lower",
+                                       "group",  "schedule", "plan"};
+  bool known = !phase;
+  for (size_t i = 0; i < FE_COUNT(phases) && !known; i++)
+    known = !strcmp(phases[i], phase);
+  if (!known)
+    return fe_cli_usage(c, "there is no phase '%s'", phase);
+  fe_clock k = {.cli = c, .progress = c->options.progress};
+  c->options.progress = tick;
+  c->options.diagnostic = show_message;
+  c->options.user = &k;
+  const char *model = c->positional[0];
+  ferrule_status s =
+      phase ? ferrule_print(model, phase, output ? output : "-", &c->options)
+            : ferrule_compile(model, output, &c->options);
+  fe_cli_done(c);
+  if (times && k.n)
+    print_times(&k, fe_now(), phase ? NULL : output);
+  return (int)s;
+}

@@ -1,0 +1,310 @@
+//===- main.c - the program: subcommands, shared options, messages --------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "base/base.h"
+#include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+//===-- Options of compilation, shared by most subcommands ------------------//
+
+enum { OPT_TARGET, OPT_DIM, OPT_PREFIX, OPT_LEVEL, OPT_JOBS, OPT_QUIET };
+static const fe_cli_option shared[] = {
+    {"target", 0, "CPU",
+     "processor: native (default), x86-64-v2, x86-64-v3, x86-64-v4"},
+    {"cpu", 0, "CPU", "the same as --target"},
+    {"dim", 0, "NAME=N", "fix a symbolic dimension, as in --dim batch=1"},
+    {"prefix", 0, "NAME", "of the exported symbols (default: ferrule)"},
+    {NULL, 'O', "N", "optimization 1 to 3 (default 3)"},
+    {"jobs", 'j', "N", "threads of the compiler (default: one per core)"},
+    {"quiet", 'q', NULL, "no progress"},
+    {0}};
+
+static bool take_dim(fe_cli *c, const char *text) {
+  const char *eq = strchr(text, '=');
+  char *end;
+  long long v = eq ? strtoll(eq + 1, &end, 10) : -1;
+  if (!eq || eq == text || *end || v < 0) {
+    fe_cli_usage(c, "--dim wants NAME=N, not '%s'", text);
+    return false;
+  }
+  if (c->options.n_dims == FE_COUNT(c->dims)) {
+    fe_cli_usage(c, "more than %zu --dim", FE_COUNT(c->dims));
+    return false;
+  }
+  char *name = strndup(text, (size_t)(eq - text));
+  c->dims[c->options.n_dims++] = (ferrule_dim){name, v};
+  c->options.dims = c->dims;
+  return name != NULL;
+}
+
+static bool take_number(fe_cli *c, const char *text, int low, int high,
+                        const char *what, int *out) {
+  char *end;
+  long v = strtol(text, &end, 10);
+  if (!*text || *end || v < low || v > high) {
+    fe_cli_usage(c, "%s wants a number from %d to %d, not '%s'", what, low,
+                 high, text);
+    return false;
+  }
+  *out = (int)v;
+  return true;
+}
+
+static bool take_shared(fe_cli *c, const fe_cli_option *o, const char *value) {
+  if (o->letter == 'O')
+    return take_number(c, value, 1, 3, "-O", &c->options.opt_level);
+  if (o->letter == 'j')
+    return take_number(c, value, 1, 256, "--jobs", &c->options.threads);
+  if (o->letter == 'q')
+    c->quiet = true;
+  else if (!strcmp(o->name, "target") || !strcmp(o->name, "cpu"))
+    c->options.target = value;
+  else if (!strcmp(o->name, "dim"))
+    return take_dim(c, value);
+  else if (!strcmp(o->name, "prefix"))
+    c->options.prefix = value;
+  return true;
+}
+
+//===-- Parsing -------------------------------------------------------------//
+
+/// Matches word against o; *value points behind '=' or after the letter, is
+/// NULL when the value is the next word.
+static bool matches(const fe_cli_option *o, const char *word,
+                    const char **value) {
+  *value = NULL;
+  if (word[0] == '-' && word[1] == '-') {
+    if (!o->name)
+      return false;
+    size_t n = strlen(o->name);
+    if (strncmp(word + 2, o->name, n) || (word[2 + n] && word[2 + n] != '='))
+      return false;
+    if (word[2 + n] == '=')
+      *value = word + 3 + n;
+    return true;
+  }
+  if (!o->letter || word[1] != o->letter)
+    return false;
+  if (word[2])
+    *value = word + 2;
+  return true;
+}
+
+static int find(const fe_cli_option *table, const char *word,
+                const char **value) {
+  for (int i = 0; table && (table[i].name || table[i].letter); i++)
+    if (matches(&table[i], word, value))
+      return i;
+  return -1;
+}
+
+static bool complete(fe_cli *c, const fe_cli_option *o, const char *word,
+                     const char **value) {
+  if (!o->value && *value) {
+    fe_cli_usage(c, "'%s' takes no value", word);
+    return false;
+  }
+  if (o->value && !*value) {
+    if (c->at >= c->argc) {
+      fe_cli_usage(c, "'%s' wants a value: %s", word, o->value);
+      return false;
+    }
+    *value = c->argv[c->at++];
+  }
+  return true;
+}
+
+int fe_cli_next(fe_cli *c, const char **value) {
+  bool words_only = false;
+  while (c->at < c->argc) {
+    const char *word = c->argv[c->at++];
+    if (!words_only && !strcmp(word, "--")) {
+      words_only = true;
+      continue;
+    }
+    if (words_only || word[0] != '-' || !word[1]) {
+      if (c->n_positional == (int)FE_COUNT(c->positional)) {
+        fe_cli_usage(c, "too many arguments, from '%s' on", word);
+        return -2;
+      }
+      c->positional[c->n_positional++] = word;
+      continue;
+    }
+    int i = find(c->command->options, word, value);
+    if (i >= 0)
+      return complete(c, &c->command->options[i], word, value) ? i : -2;
+    i = c->command->compiles ? find(shared, word, value) : -1;
+    if (i < 0) {
+      fe_cli_usage(c, "unknown option '%s'", word);
+      return -2;
+    }
+    if (!complete(c, &shared[i], word, value) ||
+        !take_shared(c, &shared[i], *value))
+      return -2;
+  }
+  return -1;
+}
+
+//===-- Messages ------------------------------------------------------------//
+
+static const char *paint(const fe_cli *c, const char *code) {
+  return c->colour ? code : "";
+}
+
+void fe_cli_done(fe_cli *c) {
+  if (c->line_open)
+    fputs("\r\033[K", stderr);
+  c->line_open = false;
+}
+
+int fe_cli_usage(fe_cli *c, const char *fmt, ...) {
+  va_list args;
+  va_start(args, fmt);
+  fprintf(stderr, "ferrule %s: ", c->command ? c->command->name : "");
+  vfprintf(stderr, fmt, args);
+  va_end(args);
+  if (c->command)
+    fprintf(stderr, "\nUsage: ferrule %s %s\nTry 'ferrule %s --help'.\n",
+            c->command->name, c->command->arguments, c->command->name);
+  return EXIT_USAGE;
+}
+
+void fe_cli_error(fe_cli *c, const char *fmt, ...) {
+  fe_cli_done(c);
+  va_list args;
+  va_start(args, fmt);
+  fprintf(stderr, "ferrule: %serror:%s ", paint(c, "\033[1;31m"),
+          paint(c, "\033[0m"));
+  vfprintf(stderr, fmt, args);
+  va_end(args);
+  fputc('\n', stderr);
+}
+
+void fe_cli_diagnostic(void *user, const ferrule_diagnostic *d) {
+  static const char *const words[] = {"note", "warning", "error",
+                                      "internal error"};
+  static const char *const colours[] = {"\033[1;36m", "\033[1;33m",
+                                        "\033[1;31m", "\033[1;35m"};
+  fe_cli *c = user;
+  fe_cli_done(c);
+  c->messages++;
+  if (d->file)
+    fprintf(stderr, "%s: ", d->file);
+  fprintf(stderr, "%s%s:%s ", paint(c, colours[d->severity]),
+          words[d->severity], paint(c, "\033[0m"));
+  if (d->op)
+    fprintf(stderr, "%s", d->op);
+  if (d->node && *d->node)
+    fprintf(stderr, "%s'%s'", d->op ? " " : "", d->node);
+  if (d->attribute)
+    fprintf(stderr, "%s%s", d->op || (d->node && *d->node) ? ", " : "",
+            d->attribute);
+  if (d->op || (d->node && *d->node) || d->attribute)
+    fputs(": ", stderr);
+  fprintf(stderr, "%s\n", d->message);
+  if (d->hint)
+    fprintf(stderr, "  %s->%s %s\n", paint(c, "\033[1;32m"),
+            paint(c, "\033[0m"), d->hint);
+}
+
+/// One line that changes, only on a terminal and after the first second.
+static void progress(void *user, const char *phase) {
+  fe_cli *c = user;
+  if (c->quiet || !isatty(2) || fe_now() - c->started < 1)
+    return;
+  fprintf(stderr, "\r\033[K%s ...", phase);
+  fflush(stderr);
+  c->line_open = true;
+}
+
+//===-- Help ----------------------------------------------------------------//
+
+static void print_options(const fe_cli_option *o) {
+  for (; o && (o->name || o->letter); o++) {
+    char left[64];
+    int n = 0;
+    if (o->letter)
+      n += snprintf(left + n, sizeof left - (size_t)n, "-%c", o->letter);
+    if (o->name)
+      n += snprintf(left + n, sizeof left - (size_t)n, "%s--%s",
+                    o->letter ? ", " : "    ", o->name);
+    if (o->value)
+      snprintf(left + n, sizeof left - (size_t)n, " %s", o->value);
+    printf("  %-24s %s\n", left, o->help);
+  }
+}
+
+static void print_help(const fe_command *c) {
+  if (!c) {
+    puts("Usage: ferrule COMMAND ...\n\n"
+         "Compiles trained neural networks to native code.\n\nCommands:");
+    for (c = fe_commands; c->name; c++)
+      printf("  %-10s %s\n", c->name, c->summary);
+    puts("\n'ferrule COMMAND --help' explains one, with an example.\n\n"
+         "Exit codes: 0 done, 1 the model was refused or a comparison failed,\n"
+         "2 wrong usage, 3 a defect of ferrule.");
+    return;
+  }
+  printf("Usage: ferrule %s %s\n\n%s\n", c->name, c->arguments, c->help);
+  if (c->options && (c->options->name || c->options->letter)) {
+    puts("\nOptions:");
+    print_options(c->options);
+  }
+  if (c->compiles) {
+    puts("\nOptions of compilation:");
+    print_options(shared);
+  }
+}
+
+int main(int argc, char **argv) {
+  fe_cli c = {.argc = argc, .argv = argv, .at = 2, .started = fe_now()};
+  const char *no_colour = getenv("NO_COLOR");
+  c.colour = isatty(2) && !(no_colour && *no_colour);
+  c.options.diagnostic = fe_cli_diagnostic;
+  c.options.progress = progress;
+  c.options.user = &c;
+  if (argc < 2) {
+    print_help(NULL);
+    return EXIT_USAGE;
+  }
+  const char *name = argv[1];
+  if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+    const fe_command *k = fe_commands;
+    while (argc > 2 && k->name && strcmp(k->name, argv[2]))
+      k++;
+    print_help(argc > 2 && k->name ? k : NULL);
+    return 0;
+  }
+  if (!strcmp(name, "--version")) {
+    printf("ferrule %s\n", ferrule_version());
+    return 0;
+  }
+  for (const fe_command *k = fe_commands; k->name; k++) {
+    if (strcmp(k->name, name))
+      continue;
+    c.command = k;
+    for (int i = 2; i < argc && strcmp(argv[i], "--"); i++)
+      if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+        print_help(k);
+        return 0;
+      }
+    int code = k->run(&c);
+    fe_cli_done(&c);
+    for (size_t i = 0; i < c.options.n_dims; i++)
+      free((char *)c.dims[i].name);
+    if (fflush(stdout) && !code) {
+      perror("ferrule: standard output");
+      code = EXIT_REFUSED;
+    }
+    return code;
+  }
+  fprintf(stderr, "ferrule: there is no command '%s'; try 'ferrule --help'\n",
+          name);
+  return EXIT_USAGE;
+}
