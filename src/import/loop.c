@@ -267,6 +267,8 @@ static fe_status end_block(attempt *t) {
       return FE_FAILED;
   FE_OP(ir, "scf.yield", .n_operands = (unsigned)t->all_yield.n,
         .operands = t->all_yield.at);
+  if (!t->with_cond && !fe_n_uses(t->cond))
+    fe_erase(fe_def(t->cond));
   return FE_OK;
 }
 
@@ -277,6 +279,8 @@ static outcome try_body(attempt *t) {
   fe_model_loop *l = t->l;
   t->outside = fe_point_save(ir);
   MlirLocation loc = ir->loc;
+  if (t->with_cond && fe_is_null(t->first_cond))
+    t->first_cond = fe_constant_scalar(ir, FE_BOOL, 1);
   begin_block(t);
   fe_point_at_end(ir, t->block);
   t->all.n = t->all_init.n = t->all_yield.n = 0;
@@ -403,8 +407,8 @@ fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {
   for (size_t i = 0; i < l->n_carried; i++)
     t.types[i] = mlirValueGetType(l->init[i]);
   t.zero = fe_constant_scalar(ir, FE_I64, 0);
-  t.first_cond = fe_is_null(l->cond) ? fe_constant_scalar(ir, FE_BOOL, 1)
-                                     : fe_scalar_tensor(ir, l->cond);
+  if (!fe_is_null(l->cond))
+    t.first_cond = fe_scalar_tensor(ir, l->cond);
   if (make_body(&t) != FE_OK)
     return FE_FAILED;
   if (fe_is_null(l->trip) && !t.with_cond) {
