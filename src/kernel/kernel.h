@@ -132,8 +132,12 @@ void fe_vtranspose(fe_ir *ir, unsigned n, MlirValue *rows);
 /// vector.shuffle of a and b.
 MlirValue fe_shuffle(fe_ir *ir, MlirValue a, MlirValue b, unsigned n,
                      const int64_t *lanes);
-/// 2^x of f32 vectors by a polynomial, 2 ULP; exactly 0 from x = -127 down,
-/// infinity from 128 up, NaN stays. Softmax: 2^((x - max) * log2(e)).
+/// a > b ? a : b; one instruction, b where a is NaN.
+MlirValue fe_vmax(fe_ir *ir, MlirValue a, MlirValue b);
+/// The same over all lanes, as a scalar.
+MlirValue fe_vmax_lanes(fe_ir *ir, MlirValue v);
+/// 2^x of f32 vectors, x at most 127, by a polynomial: 2 ULP, exactly 0 from
+/// x = -127 down, NaN stays. Softmax: 2^((x - max) * log2(e)).
 MlirValue fe_vexp2(const fe_gen *g, MlirValue x);
 /// memref.prefetch for reading; `level` 3: L1, 2: L2.
 void fe_prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level);

@@ -44,10 +44,6 @@ static MlirValue wide(row *r, MlirValue v) {
              : fe_splat(r->g.ir, v, r->lanes);
 }
 
-static MlirValue maximum(fe_ir *ir, MlirValue a, MlirValue b) {
-  return fe_select(ir, fe_cmp(ir, FE_GT, a, b), a, b);
-}
-
 //===-- The arithmetic of an element ----------------------------------------//
 
 /// What is done with an element: `acc` null in passes without accumulator; the
@@ -141,7 +137,7 @@ static MlirValue visit(row *r, const pass *p, MlirValue at, MlirValue a,
                        FE_TYPES(fe_vector_type(ir, r->lanes, ir->i1))));
     v = fe_select(ir, mask, v, fe_float(ir, r->vec, p->pad));
   }
-  return p->is_max ? maximum(ir, v, acc) : fe_add(ir, acc, v);
+  return p->is_max ? fe_vmax(ir, v, acc) : fe_add(ir, acc, v);
 }
 
 //===-- Rows along vectors --------------------------------------------------//
@@ -172,7 +168,7 @@ static MlirValue along_row(row *r, const pass *p) {
       acc[u] = fe_result(loop.op, u);
     for (unsigned n = unroll / 2; n; n /= 2) // as a tree
       for (unsigned u = 0; u < n; ++u)
-        acc[u] = p->is_max ? maximum(ir, acc[u], acc[u + n])
+        acc[u] = p->is_max ? fe_vmax(ir, acc[u], acc[u + n])
                            : fe_add(ir, acc[u], acc[u + n]);
     done = end;
   }
@@ -185,7 +181,7 @@ static MlirValue along_row(row *r, const pass *p) {
     fe_if_end(ir, &rest, 1, acc);
     acc[0] = fe_result(rest.op, 0);
   }
-  return fe_vreduce(ir, p->is_max ? "maximumf" : "add", acc[0]);
+  return p->is_max ? fe_vmax_lanes(ir, acc[0]) : fe_vreduce(ir, "add", acc[0]);
 }
 
 //===-- Rows across vectors -------------------------------------------------//

@@ -75,6 +75,23 @@ void fe_vtranspose(fe_ir *ir, unsigned n, MlirValue *rows) {
         exchange(ir, n, d, &rows[i], &rows[i + d]);
 }
 
+MlirValue fe_vmax(fe_ir *ir, MlirValue a, MlirValue b) {
+  return fe_select(ir, fe_cmp(ir, FE_GT, a, b), a, b);
+}
+
+MlirValue fe_vmax_lanes(fe_ir *ir, MlirValue v) {
+  unsigned n = (unsigned)mlirShapedTypeGetDimSize(mlirValueGetType(v), 0);
+  for (unsigned half = n / 2; half; half /= 2) {
+    int64_t lanes[64];
+    for (unsigned i = 0; i < n; ++i)
+      lanes[i] = i ^ half;
+    v = fe_vmax(ir, v, fe_shuffle(ir, v, v, n, lanes));
+  }
+  return fe_first(
+      FE_OP(ir, "vector.extract", FE_VALUES(v), FE_TYPES(fe_elem_of(v)),
+            FE_ATTRS(fe_at_i64s(ir, "static_position", 1, (int64_t[]){0}))));
+}
+
 MlirValue fe_vexp2(const fe_gen *g, MlirValue x) {
   // 2^x = 2^n * 2^f, f in [-1/2, 1/2]; minimax polynomial (Lawson) for 2^f with
   // the constant term 1, so that whole numbers are exact; n is added to the
@@ -83,9 +100,8 @@ MlirValue fe_vexp2(const fe_gen *g, MlirValue x) {
                              0.240222421,   0.693146978,   1.0};
   fe_ir *ir = g->ir;
   MlirType t = mlirValueGetType(x);
-  MlirValue low = fe_float(ir, t, -127), high = fe_float(ir, t, 128);
+  MlirValue low = fe_float(ir, t, -127);
   x = fe_select(ir, fe_cmp(ir, FE_LT, x, low), low, x);
-  x = fe_select(ir, fe_cmp(ir, FE_GT, x, high), high, x);
   MlirValue magic = fe_float(ir, t, 12582912.0); // 1.5 * 2^23
   MlirValue shifted = fe_add(ir, x, magic);
   MlirValue f = fe_sub(ir, x, fe_sub(ir, shifted, magic));
