@@ -1,0 +1,169 @@
+//===- layout_conv.c - convolutions to packed roots --------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides which root computes an onnx.conv, and puts its weights in order.
+//   - one filter per channel: krnl.depthwise;
+//   - groups of whole blocks: krnl.conv with groups;
+//   - smaller groups: neighbours are put together until they are whole blocks,
+//     with zeros between them, as long as that pays; else one dense group;
+//   - few channels of a plain image: krnl.conv reads the planes.
+// Convolutions whose weights are not constant stay onnx.conv.
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/conv.h"
+#include "pass/layout.h"
+
+/// Products that a merged or dense group may have for each that counts.
+#define MAX_WASTE 16
+/// Multiplications per output element below which moving data dominates.
+#define MIN_PRODUCTS 8
+
+typedef struct conv_op {
+  fe_image_dims in, out;
+  fe_layout_window win;
+  fe_conv_shape shape;
+  const float *weights, *bias; // bias NULL: none
+} conv_op;
+
+static bool read(fe_layout *l, MlirOperation op, conv_op *c) {
+  fe_ir *ir = l->ir;
+  fe_dims d;
+  fe_const w, b;
+  MlirValue weights = fe_operand(op, 1), bias = fe_operand(op, 2);
+  if (!fe_image_dims_of(ir, fe_operand(op, 0), &c->in) ||
+      !fe_image_dims_of(ir, fe_result(op, 0), &c->out) ||
+      !fe_dims_of(ir, weights, &d) || d.rank != c->in.rank ||
+      !fe_const_of(ir, weights, &w))
+    return false;
+  int64_t kernel[2];
+  for (unsigned i = 2; i < d.rank; ++i)
+    kernel[i - 2] = fe_dim_static(d.d[i]);
+  if (!fe_layout_window_of(l, op, &c->in, kernel, &c->win))
+    return false;
+  fe_conv_shape *s = &c->shape;
+  *s = (fe_conv_shape){.out_channels = c->out.channels,
+                       .groups = fe_attr_i64(op, "group", 1)};
+  if (s->groups < 1 || c->in.channels % s->groups ||
+      s->out_channels % s->groups)
+    return false;
+  s->channels = c->in.channels / s->groups;
+  for (unsigned i = 0; i < 2; ++i) {
+    s->kernel[i] = c->win.kernel[i];
+    s->stride[i] = c->win.stride[i];
+    s->pad[i] = c->win.pad[i];
+    s->pad[2 + i] = c->win.pad[2 + i];
+    s->out[i] = fe_dim_static(c->out.size[i]);
+  }
+  c->weights = w.data;
+  bool has_bias = !fe_is_null(bias) && !mlirTypeIsANone(mlirValueGetType(bias));
+  if (has_bias && (!fe_const_of(ir, bias, &b) || b.count != s->out_channels))
+    return false;
+  c->bias = has_bias ? b.data : NULL;
+  return w.count == s->out_channels * s->channels * kernel[0] *
+                        (d.rank == 4 ? kernel[1] : 1);
+}
+
+static MlirValue bias_of(fe_layout *l, const conv_op *c) {
+  fe_ir *ir = l->ir;
+  int64_t n = c->shape.out_channels, count;
+  const float *data = c->bias ? c->bias : FE_NEW_N(ir->arena, float, (size_t)n);
+  float *packed =
+      fe_conv_pack_channels(ir->arena, l->lanes, n, 1, data, &count);
+  int64_t dims[2] = {count / l->lanes, l->lanes};
+  return fe_constant(ir, "bias", FE_F32, 2, dims, packed);
+}
+
+static void depthwise(fe_layout *l, MlirOperation op, const conv_op *c) {
+  fe_ir *ir = l->ir;
+  const fe_layout_window *w = &c->win;
+  int64_t count, taps = w->kernel[0] * w->kernel[1];
+  float *data = fe_conv_pack_channels(
+      ir->arena, l->lanes, c->shape.out_channels, taps, c->weights, &count);
+  int64_t dims[4] = {count / taps / l->lanes, w->kernel[0], w->kernel[1],
+                     l->lanes};
+  MlirValue in[3] = {fe_layout_pack(l, fe_operand(op, 0)),
+                     fe_constant(ir, "weights", FE_F32, 4, dims, data),
+                     bias_of(l, c)};
+  MlirNamedAttribute attrs[] = {fe_at_i64s(ir, "kernel", 2, w->kernel),
+                                fe_at_i64s(ir, "strides", 2, w->stride),
+                                fe_at_i64s(ir, "dilations", 2, w->dilation),
+                                fe_at_i64s(ir, "pads", 4, w->pad)};
+  fe_layout_replace(l, fe_result(op, 0),
+                    fe_layout_root(l, "krnl.depthwise", 3, in, &c->out,
+                                   FE_COUNT(attrs), attrs));
+}
+
+/// Puts `merge` neighbouring groups together: their weights become blocks on
+/// the diagonal of one group's.
+static void merge_groups(fe_layout *l, conv_op *c, int64_t merge) {
+  fe_conv_shape *s = &c->shape;
+  int64_t taps = s->kernel[0] * s->kernel[1],
+          k_of = s->out_channels / s->groups;
+  int64_t old = s->channels * taps, row = merge * old;
+  float *w = FE_NEW_N(l->ir->arena, float, (size_t)(s->out_channels * row));
+  for (int64_t k = 0; k < s->out_channels; ++k) {
+    int64_t place = k / k_of % merge;
+    for (int64_t i = 0; i < old; ++i)
+      w[k * row + place * old + i] = c->weights[k * old + i];
+  }
+  c->weights = w;
+  s->channels *= merge;
+  s->groups /= merge;
+}
+
+/// Makes groups whole blocks; false: it does not pay.
+static bool fit_groups(fe_layout *l, conv_op *c) {
+  fe_conv_shape *s = &c->shape;
+  if (s->groups == 1)
+    return true;
+  int64_t k_of = s->out_channels / s->groups;
+  for (int64_t n = 1; n <= s->groups && n <= MAX_WASTE; ++n)
+    if (s->groups % n == 0 &&
+        (n == s->groups ||
+         (n * s->channels % l->lanes == 0 && n * k_of % l->lanes == 0))) {
+      if (n > 1)
+        merge_groups(l, c, n);
+      return true;
+    }
+  return false;
+}
+
+bool fe_layout_conv(fe_layout *l, MlirOperation op) {
+  fe_ir *ir = l->ir;
+  conv_op c;
+  if (!read(l, op, &c))
+    return false;
+  MlirValue x = fe_operand(op, 0);
+  bool known = !fe_is_null(fe_layout_known(l, x));
+  fe_conv_shape *s = &c.shape;
+  int64_t products = s->channels * s->kernel[0] * s->kernel[1];
+  if (!known && products < MIN_PRODUCTS)
+    return false;
+  if (s->groups > 1 && s->channels == 1 && s->groups == s->out_channels) {
+    depthwise(l, op, &c);
+    return true;
+  }
+  if (!fit_groups(l, &c))
+    return false;
+  s->plain = !known && s->groups == 1 && s->channels < (int64_t)l->lanes / 2;
+  int64_t panel = fe_conv_choose_panel(l->target, s), count;
+  float *data =
+      fe_conv_pack_weights(ir->arena, l->lanes, panel, s, c.weights, &count);
+  MlirValue in[3] = {s->plain ? fe_layout_plane(l, x) : fe_layout_pack(l, x),
+                     fe_constant(ir, "weights", FE_F32, 1, &count, data),
+                     bias_of(l, &c)};
+  const fe_layout_window *w = &c.win;
+  MlirNamedAttribute attrs[] = {fe_at_i64s(ir, "kernel", 2, w->kernel),
+                                fe_at_i64s(ir, "strides", 2, w->stride),
+                                fe_at_i64s(ir, "dilations", 2, w->dilation),
+                                fe_at_i64s(ir, "pads", 4, w->pad),
+                                fe_at_i64(ir, "channels", s->channels),
+                                fe_at_i64(ir, "groups", s->groups),
+                                fe_at_i64(ir, "panel", panel)};
+  fe_layout_replace(
+      l, fe_result(op, 0),
+      fe_layout_root(l, "krnl.conv", 3, in, &c.out, FE_COUNT(attrs), attrs));
+  return true;
+}
