@@ -36,7 +36,8 @@ typedef struct kj_array {
 typedef struct kernel_jit {
   LLVMOrcLLJITRef jit;
   void *function;
-  int64_t items;        // not for dynamic shapes
+  int64_t items; // not for dynamic shapes: kj_items
+  MlirAffineExpr extent;
   const char *asm_path; // where to write assembly; NULL: nowhere
 } kernel_jit;
 
@@ -147,6 +148,7 @@ static inline bool kj_compile(kernel_jit *k, fe_ir *ir, const fe_target *t,
   f = fe_func_find(m, name);
   MlirAffineMap extent = mlirAffineMapAttrGetValue(fe_attr(f, "krnl.extent"));
   MlirAffineExpr items = mlirAffineMapGetResult(extent, 0);
+  k->extent = items;
   k->items = mlirAffineExprIsAConstant(items)
                  ? mlirAffineConstantExprGetValue(items)
                  : -1;
@@ -209,6 +211,34 @@ static inline bool kj_compile(kernel_jit *k, fe_ir *ir, const fe_target *t,
   k->function = (void *)(uintptr_t)address;
   LLVMDisposeTargetData(layout);
   return true;
+}
+
+static inline int64_t kj_eval(MlirAffineExpr e, const int64_t *symbols) {
+  if (mlirAffineExprIsAConstant(e))
+    return mlirAffineConstantExprGetValue(e);
+  if (mlirAffineExprIsASymbol(e))
+    return symbols[mlirAffineSymbolExprGetPosition(e)];
+  int64_t a = kj_eval(mlirAffineBinaryOpExprGetLHS(e), symbols);
+  int64_t b = kj_eval(mlirAffineBinaryOpExprGetRHS(e), symbols);
+  if (mlirAffineExprIsAAdd(e))
+    return a + b;
+  if (mlirAffineExprIsAMul(e))
+    return a * b;
+  int64_t floor = a / b - (a % b && (a < 0) != (b < 0));
+  if (mlirAffineExprIsAFloorDiv(e))
+    return floor;
+  return mlirAffineExprIsAMod(e) ? a - floor * b : floor + (a != floor * b);
+}
+
+/// Items for these arguments, while the context lives.
+static inline int64_t kj_items(const kernel_jit *k, unsigned n,
+                               kj_array *const *a, const unsigned *ranks) {
+  int64_t symbols[KJ_MAX_ARGS * 6];
+  unsigned at = 0;
+  for (unsigned i = 0; i < n; ++i)
+    for (unsigned d = 0; d < ranks[i]; ++d)
+      symbols[at++] = a[i]->numbers[d];
+  return kj_eval(k->extent, symbols);
 }
 
 /// Calls it for items [begin, end).
