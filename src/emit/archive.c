@@ -42,17 +42,10 @@ static bool write_all(int fd, const char *p, size_t n) {
 }
 
 static bool copy_all(int to, int from, uint64_t n) {
-  static const size_t piece = 1 << 16;
+  char buffer[1 << 16];
   off_t at = 0;
   while (n) {
-    ssize_t c = copy_file_range(from, &at, to, NULL, n, 0);
-    if (c <= 0)
-      break;
-    n -= (uint64_t)c;
-  }
-  char buffer[1 << 16];
-  while (n) {
-    ssize_t r = pread(from, buffer, n < piece ? n : piece, at);
+    ssize_t r = pread(from, buffer, n < sizeof buffer ? n : sizeof buffer, at);
     if (r <= 0 || !write_all(to, buffer, (size_t)r))
       return false;
     at += r;
@@ -61,14 +54,18 @@ static bool copy_all(int to, int from, uint64_t n) {
   return true;
 }
 
+static fe_status io_error(fe_diags *d, const char *path) {
+  return fe_error(d, (fe_where){.file = path}, NULL, "cannot be written: %s",
+                  strerror(errno));
+}
+
 fe_status fe_archive_write(fe_diags *d, int fd, const char *path, int object,
                            const char *member, const char *const *symbols,
-                           unsigned n_symbols) {
+                           unsigned n_symbols, const fe_model_info *info) {
   fe_arena *arena = d->arena;
   struct stat st;
   if (fstat(object, &st))
-    return fe_error(d, (fe_where){.file = path}, NULL, "cannot be written: %s",
-                    strerror(errno));
+    return io_error(d, path);
   // Index: count, offsets of the member with each symbol, names.
   uint64_t index = 4 + 4 * (uint64_t)n_symbols;
   for (unsigned i = 0; i < n_symbols; i++)
@@ -85,11 +82,20 @@ fe_status fe_archive_write(fe_diags *d, int fd, const char *path, int object,
     fe_buf_add(arena, &b, symbols[i], strlen(symbols[i]) + 1);
   if (index & 1)
     fe_buf_add(arena, &b, "", 1);
-  add_header(arena, &b, member, (uint64_t)st.st_size);
-  if (!write_all(fd, b.at, b.n) ||
-      !copy_all(fd, object, (uint64_t)st.st_size) ||
-      ((st.st_size & 1) && !write_all(fd, "\n", 1)))
-    return fe_error(d, (fe_where){.file = path}, NULL, "cannot be written: %s",
-                    strerror(errno));
+  uint64_t base = b.n + HEADER_BYTES;
+  if (!write_all(fd, b.at, b.n) || lseek(fd, (off_t)base, SEEK_SET) < 0 ||
+      !copy_all(fd, object, (uint64_t)st.st_size))
+    return io_error(d, path);
+  if (fe_weights_fill(d, fd, path, base, info) == FE_FAILED)
+    return FE_FAILED;
+  // Now its size is known. Members start at even offsets.
+  if (fstat(fd, &st))
+    return io_error(d, path);
+  uint64_t size = (uint64_t)st.st_size - base;
+  b.n = 0;
+  add_header(arena, &b, member, size);
+  if (pwrite(fd, b.at, b.n, (off_t)(base - HEADER_BYTES)) != (ssize_t)b.n ||
+      ((size & 1) && pwrite(fd, "\n", 1, st.st_size) != 1))
+    return io_error(d, path);
   return FE_OK;
 }

@@ -184,18 +184,20 @@ static fe_status add_weights(linking *l, bool hidden) {
   return add_input(l, object.data, object.size);
 }
 
-/// Runs the linker, then fills in the weights, in `temp`.
-static fe_status link_and_fill(linking *l, const char *temp, bool localize) {
+enum { LOCALIZE = 1, FILL = 2 };
+
+/// Runs the linker, then works on its output in `temp`.
+static fe_status link_and(linking *l, const char *temp, unsigned then) {
   if (run_linker(l) == FE_FAILED)
     return FE_FAILED;
   int fd = open(temp, O_RDWR | O_CLOEXEC);
   if (fd < 0)
     return io_error(l, temp, "open");
   fe_status status = FE_OK;
-  if (localize)
+  if (then & LOCALIZE)
     status = fe_object_localize(l->diags, fd, temp, l->info->prefix);
-  if (status == FE_OK)
-    status = fe_weights_fill(l->diags, fd, temp, l->info);
+  if (status == FE_OK && (then & FILL))
+    status = fe_weights_fill(l->diags, fd, temp, 0, l->info);
   if (close(fd) && status == FE_OK)
     status = io_error(l, temp, "write");
   return status;
@@ -249,7 +251,7 @@ static fe_status link_weights(fe_diags *diags, const fe_emit_options *options,
   }
   fe_status status = add_weights(&l, !shared);
   if (status == FE_OK)
-    status = link_and_fill(&l, temp, false);
+    status = link_and(&l, temp, FILL);
   end_linking(&l);
   return settle(&l, temp, path, status);
 }
@@ -268,11 +270,11 @@ static fe_status link_shared(linking *l, const char *temp, unsigned n,
     return FE_FAILED;
   }
   add_libraries(l);
-  return link_and_fill(l, temp, false);
+  return link_and(l, temp, FILL);
 }
 
-static fe_status link_object(linking *l, const char *temp, unsigned n,
-                             const fe_unit *units) {
+static fe_status link_object(linking *l, const char *temp, unsigned then,
+                             unsigned n, const fe_unit *units) {
   add_arg(l, "-r");
   add_arg(l, "--threads=1");
   add_arg(l, "-o");
@@ -280,24 +282,25 @@ static fe_status link_object(linking *l, const char *temp, unsigned n,
   if (add_units(l, n, units) == FE_FAILED ||
       (!l->options->weights_beside && add_weights(l, true) == FE_FAILED))
     return FE_FAILED;
-  return link_and_fill(l, temp, true);
+  return link_and(l, temp, then);
 }
 
 static fe_status link_archive(linking *l, const char *temp, unsigned n,
                               const fe_unit *units) {
   fe_arena *arena = l->diags->arena;
   const char *member = fe_printf(arena, "%s.o", temp);
-  fe_status status = link_object(l, member, n, units);
+  fe_status status = link_object(l, member, LOCALIZE, n, units);
   if (status == FE_OK) {
     const char *symbols[] = {fe_printf(arena, "%s_model", l->info->prefix),
                              "ferrule_model_symbols", "ferrule_model_run",
                              "ferrule_model_message"};
     int from = open(member, O_RDONLY | O_CLOEXEC);
-    int to = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    status = from < 0 || to < 0
-                 ? io_error(l, l->options->path, "be written")
-                 : fe_archive_write(l->diags, to, l->options->path, from,
-                                    "model.o/", symbols, FE_COUNT(symbols));
+    int to = open(temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    status =
+        from < 0 || to < 0
+            ? io_error(l, l->options->path, "be written")
+            : fe_archive_write(l->diags, to, l->options->path, from, "model.o/",
+                               symbols, FE_COUNT(symbols), l->info);
     if (from >= 0)
       close(from);
     if (to >= 0 && close(to) && status == FE_OK)
@@ -323,7 +326,7 @@ fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
   fe_status status = options->artifact == FE_ARTIFACT_SO
                          ? link_shared(&l, temp, n, units)
                      : options->artifact == FE_ARTIFACT_OBJECT
-                         ? link_object(&l, temp, n, units)
+                         ? link_object(&l, temp, LOCALIZE | FILL, n, units)
                          : link_archive(&l, temp, n, units);
   end_linking(&l);
   return settle(&l, temp, options->path, status);

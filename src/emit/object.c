@@ -219,23 +219,25 @@ static bool add_segment(Elf64_Phdr *ph, unsigned n, const Elf64_Shdr *s,
   return true;
 }
 
-fe_status fe_weights_fill(fe_diags *d, int fd, const char *path,
+fe_status fe_weights_fill(fe_diags *d, int fd, const char *path, uint64_t base,
                           const fe_model_info *info) {
   if (!info->weight_bytes)
     return FE_OK;
   Elf64_Ehdr h;
   struct stat st;
-  if (fstat(fd, &st) || !read_at(fd, &h, sizeof h, 0))
+  if (fstat(fd, &st) || !read_at(fd, &h, sizeof h, base))
     return file_error(d, path, "read the linker's output");
   size_t sections_size = (size_t)h.e_shnum * sizeof(Elf64_Shdr);
   size_t segments_size = (size_t)h.e_phnum * sizeof(Elf64_Phdr);
   Elf64_Shdr *s = fe_alloc(d->arena, sections_size);
   Elf64_Phdr *ph = fe_alloc(d->arena, segments_size + 1);
-  if (!read_at(fd, s, sections_size, h.e_shoff) || h.e_shstrndx >= h.e_shnum ||
-      (segments_size && !read_at(fd, ph, segments_size, h.e_phoff)))
+  if (!read_at(fd, s, sections_size, base + h.e_shoff) ||
+      h.e_shstrndx >= h.e_shnum ||
+      (segments_size && !read_at(fd, ph, segments_size, base + h.e_phoff)))
     return malformed(d, path);
   char *names = fe_alloc(d->arena, s[h.e_shstrndx].sh_size + 1);
-  if (!read_at(fd, names, s[h.e_shstrndx].sh_size, s[h.e_shstrndx].sh_offset))
+  if (!read_at(fd, names, s[h.e_shstrndx].sh_size,
+               base + s[h.e_shstrndx].sh_offset))
     return malformed(d, path);
   Elf64_Shdr *weights = NULL;
   for (unsigned i = 1; i < h.e_shnum; i++)
@@ -244,15 +246,15 @@ fe_status fe_weights_fill(fe_diags *d, int fd, const char *path,
       weights = &s[i];
   if (!weights)
     return FE_OK; // nothing refers to them, or they lie beside
-  uint64_t at = align_up((uint64_t)st.st_size, PAGE);
+  uint64_t at = align_up((uint64_t)st.st_size - base, PAGE);
   weights->sh_type = SHT_PROGBITS;
   weights->sh_offset = at;
   if (segments_size && !add_segment(ph, h.e_phnum, weights, at))
     return malformed(d, path);
-  if (!write_at(fd, s, sections_size, h.e_shoff) ||
-      (segments_size && !write_at(fd, ph, segments_size, h.e_phoff)))
+  if (!write_at(fd, s, sections_size, base + h.e_shoff) ||
+      (segments_size && !write_at(fd, ph, segments_size, base + h.e_phoff)))
     return file_error(d, path, "write the section headers");
-  return write_blobs(d, fd, path, info, at);
+  return write_blobs(d, fd, path, info, base + at);
 }
 
 //===-- Local symbols -------------------------------------------------------//

@@ -104,10 +104,11 @@ typedef struct fe_bytes {
 /// symbol <prefix>.weights, without contents. `machine`: of ELF.
 fe_bytes fe_weights_object(fe_arena *arena, const fe_model_info *info,
                            bool hidden, uint16_t machine);
-/// Gives the reserved section in the ELF file `fd` (relocatable or shared) its
-/// contents, written behind everything else.
+/// Gives the reserved section of the ELF file that starts at `base` in `fd`
+/// (relocatable or shared; the last thing in the file) its contents, written
+/// behind everything else.
 FE_NODISCARD fe_status fe_weights_fill(fe_diags *diags, int fd,
-                                       const char *path,
+                                       const char *path, uint64_t base,
                                        const fe_model_info *info);
 /// Copies all blobs to their places; `at` has weight_bytes zero bytes.
 void fe_weights_copy(const fe_model_info *info, void *at);
@@ -115,12 +116,10 @@ void fe_weights_copy(const fe_model_info *info, void *at);
 /// interface.
 FE_NODISCARD fe_status fe_object_localize(fe_diags *diags, int fd,
                                           const char *path, const char *prefix);
-/// An archive at `fd` with the one member `object` (a file).
-FE_NODISCARD fe_status fe_archive_write(fe_diags *diags, int fd,
-                                        const char *path, int object,
-                                        const char *member,
-                                        const char *const *symbols,
-                                        unsigned n_symbols);
+/// An archive at `fd` with the one member `object` (a file), to be filled in.
+FE_NODISCARD fe_status fe_archive_write(
+    fe_diags *diags, int fd, const char *path, int object, const char *member,
+    const char *const *symbols, unsigned n_symbols, const fe_model_info *info);
 /// Artifact from the units' objects.
 FE_NODISCARD fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
                                const fe_model_info *info, unsigned n,

@@ -104,8 +104,9 @@ typedef struct emitted {
   fe_jit *jit;
 } emitted;
 
-static void emit_as(emitted *e, const char *prefix, const char *file,
-                    fe_artifact artifact, bool beside) {
+static void emit_for(emitted *e, const char *target, const char *model,
+                     const char *prefix, const char *file, fe_artifact artifact,
+                     bool beside) {
   fe_ir ir;
   const char *irdl[] = {fe_krnl_irdl};
   MlirContext ctx = fe_context_create(&e->u->diags, irdl, 1);
@@ -120,7 +121,8 @@ static void emit_as(emitted *e, const char *prefix, const char *file,
   fe_ir_init(&ir, ctx, e->u->arena, &e->u->diags, &blobs);
   char path[600];
   const char *source = getenv("FERRULE_SOURCE");
-  snprintf(path, sizeof path, "%s/test/emit/dense.mlir", source ? source : ".");
+  snprintf(path, sizeof path, "%s/test/emit/%s.mlir", source ? source : ".",
+           model);
   fe_file text;
   assert_int_equal(fe_file_map(&e->u->diags, path, &text), FE_OK);
   MlirModule m = fe_parse(
@@ -129,7 +131,7 @@ static void emit_as(emitted *e, const char *prefix, const char *file,
   assert_false(mlirModuleIsNull(m));
   snprintf(path, sizeof path, "%s/%s", e->folder, file);
   fe_target native;
-  fe_emit_options o = {.target = fe_target_find("native", &native),
+  fe_emit_options o = {.target = fe_target_find(target, &native),
                        .artifact = artifact,
                        .path = path,
                        .prefix = prefix,
@@ -141,6 +143,11 @@ static void emit_as(emitted *e, const char *prefix, const char *file,
     fail_msg("%s", e->u->messages->at);
   mlirModuleDestroy(m);
   mlirContextDestroy(ctx);
+}
+
+static void emit_as(emitted *e, const char *prefix, const char *file,
+                    fe_artifact artifact, bool beside) {
+  emit_for(e, "native", "dense", prefix, file, artifact, beside);
 }
 
 static void emit(emitted *e, const char *file, fe_artifact artifact,
@@ -259,6 +266,36 @@ static void jit(void **state) {
   end(&e);
 }
 
+/// Functions of the math library on vectors: runtime/math_test.c has the limits
+/// of the scalar ones.
+static void vector_math(void **state) {
+  (void)state;
+  static double (*const reference[])(double) = {exp, tanh, erf, expm1, log1p,
+                                                log, NULL, sin, cos,   tan};
+  static const char *const targets[] = {"x86-64-v2", "x86-64-v3", "native"};
+  for (size_t t = 0; t < FE_COUNT(targets); t++) {
+    emitted e = begin();
+    emit_for(&e, targets[t], "vectors", "vectors", "", FE_ARTIFACT_JIT, false);
+    float x[64], y[10 * 64];
+    for (int i = 0; i < 64; i++)
+      x[i] = (float)(i - 31) * 0.21f;
+    ferrule_tensor in = {
+        .data = x, .dtype = FERRULE_F32, .rank = 1, .dims = {64}};
+    ferrule_tensor out = {.data = y, .capacity = sizeof y};
+    const ferrule_model *m = fe_jit_model(e.jit);
+    assert_int_equal(ferrule_model_run(m, &in, &out, NULL, NULL), 0);
+    for (int f = 0; f < 10; f++)
+      for (int i = 0; i < 64; i++) {
+        double a = f >= 4 && f <= 6 ? fabs(x[i]) : x[i];
+        double want = reference[f] ? reference[f](a) : pow(a, 1.7f);
+        assert_true(y[f * 64 + i] == want || // -inf
+                    fabs(y[f * 64 + i] - want) <= 3e-7 * fabs(want));
+      }
+    fe_jit_destroy(e.jit);
+    end(&e);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shared_object),
@@ -268,6 +305,7 @@ int main(void) {
       cmocka_unit_test(llvm_ir),
       cmocka_unit_test(same_bytes),
       cmocka_unit_test(jit),
+      cmocka_unit_test(vector_math),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
