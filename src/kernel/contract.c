@@ -65,10 +65,6 @@ static bool always_one(MlirValue memref, unsigned d) {
   return fe_static_dim(memref, d) == 1;
 }
 
-static MlirValue add_static(fe_ir *ir, MlirValue v, int64_t c) {
-  return c ? fe_add(ir, v, fe_index(ir, c)) : v;
-}
-
 //===-- The register tile ---------------------------------------------------//
 
 typedef struct tile {
@@ -103,7 +99,7 @@ static MlirValue load_b(contract *c, const tile_place *p, MlirValue at,
   if (group) // panels of a group are K rows apart
     at = fe_add(ir, at,
                 fe_mul(ir, c->K, fe_index(ir, (int64_t)group * c->width)));
-  at = add_static(ir, at, (int64_t)in_panel * c->p.lanes);
+  at = fe_add_static(ir, at, (int64_t)in_panel * c->p.lanes);
   MlirValue active = active_in(c, p, j);
   bool padded = c->form == B_PANELS || c->p.pack_b;
   return padded || fe_is_null(active)
@@ -130,7 +126,7 @@ static ahead plan_ahead(contract *c, const tile_place *p, const tile *t) {
   int64_t rows = p->static_rows;
   if (rows != FE_DYN && rows <= c->p.rows) {
     f.lines = t->vectors;
-    f.start = add_static(ir, p->b_start, FE_ROWS_AHEAD * c->width);
+    f.start = fe_add_static(ir, p->b_start, FE_ROWS_AHEAD * c->width);
     f.step = fe_index(ir, c->width);
     return f;
   }
@@ -166,7 +162,7 @@ static void step(contract *c, const tile_place *p, const tile *t,
       at = fe_add(ir, at,
                   fe_mul(ir, c->K, fe_index(ir, i / p->vectors * c->width)));
     unsigned line = own ? i % p->vectors : i;
-    fe_prefetch(ir, p->b_memref, add_static(ir, at, line * f->line), 2);
+    fe_prefetch(ir, p->b_memref, fe_add_static(ir, at, line * f->line), 2);
   }
   MlirValue b_at = fe_add(ir, p->b_start, fe_mul(ir, k, p->b_row));
   MlirValue b[32];
@@ -174,7 +170,7 @@ static void step(contract *c, const tile_place *p, const tile *t,
     b[j] = load_b(c, p, b_at, j);
   MlirValue in_k = fe_add(ir, k, p->k_first);
   for (unsigned i = 0; i < t->height; ++i) {
-    MlirValue row = add_static(ir, t->row, i), at;
+    MlirValue row = fe_add_static(ir, t->row, i), at;
     if (c->trans_a)
       at = fe_add(ir, fe_mul(ir, in_k, c->M), row);
     else
@@ -194,7 +190,7 @@ static MlirValue waiting_at(contract *c, const tile *t, unsigned i,
   fe_ir *ir = c->g.ir;
   int64_t size = (int64_t)c->p.rows * c->width;
   MlirValue at = fe_mul(ir, t->number, fe_index(ir, size));
-  return add_static(ir, at, i * c->width + (int64_t)j * c->p.lanes);
+  return fe_add_static(ir, at, i * c->width + (int64_t)j * c->p.lanes);
 }
 
 /// Zeros, or what the tile had after the block of K before.
@@ -263,8 +259,8 @@ static void finish(contract *c, const tile_place *p, tile *t) {
     for (unsigned j = 0; j < t->vectors; ++j) {
       fe_coords at = row;
       int64_t offset = vector_offset(c, p, j);
-      at.flat = add_static(ir, row.flat, offset);
-      at.at[c->g.rank - 1] = add_static(ir, row.at[c->g.rank - 1], offset);
+      at.flat = fe_add_static(ir, row.flat, offset);
+      at.at[c->g.rank - 1] = fe_add_static(ir, row.at[c->g.rank - 1], offset);
       MlirValue active = active_in(c, p, j);
       MlirValue *v = &t->acc[i * t->vectors + j];
       *v = fe_epilogue_vector(&c->e, *v, c->p.lanes, active, &at);
@@ -321,71 +317,15 @@ static void emit_tile(contract *c, const tile_place *p, unsigned height,
   fe_if_end(ir, &last, 0, NULL);
 }
 
-//===-- Rows ----------------------------------------------------------------//
+typedef struct tile_user {
+  contract *c;
+  const tile_place *p;
+} tile_user;
 
-/// `count` tiles of one height from tile `first`, row `row` of the block on.
-static void equal_tiles(contract *c, const tile_place *p, int64_t first,
-                        int64_t count, int64_t height, int64_t row) {
-  fe_ir *ir = c->g.ir;
-  if (!count)
-    return;
-  fe_region r = fe_loop(ir, fe_index(ir, count));
-  MlirValue at = fe_mul(ir, r.iv, fe_index(ir, height));
-  at = fe_add(ir, p->row, add_static(ir, at, row));
-  emit_tile(c, p, (unsigned)height, at, add_static(ir, r.iv, first));
-  fe_loop_end(ir, &r);
-}
-
-/// Rows whose number is only known at run time: the tallest tile of heights
-/// H, H/2, ... 1 that is more than half filled, moved back where it would
-/// reach beyond the end.
-static void halving_tiles(contract *c, const tile_place *p) {
-  fe_ir *ir = c->g.ir;
-  MlirValue zero = fe_index(ir, 0), init[2] = {zero, zero};
-  fe_region w = fe_while_begin(ir, 2, init);
-  MlirValue done = fe_block_arg(w.body, 0), number = fe_block_arg(w.body, 1);
-  MlirValue args[2] = {done, number};
-  fe_while_do(ir, &w, fe_cmp(ir, FE_LT, done, p->rows), 2, args);
-  done = fe_block_arg(w.body, 0);
-  number = fe_block_arg(w.body, 1);
-  MlirValue left = fe_sub(ir, p->rows, done);
-  fe_region nest[8];
-  unsigned depth = 0;
-  for (unsigned h = c->p.rows;; h /= 2) {
-    MlirValue high = fe_index(ir, h);
-    MlirValue start = done;
-    if (h > 1) {
-      MlirValue fits = fe_cmp(ir, FE_GE, p->rows, high);
-      MlirValue filled = fe_cmp(ir, FE_GT, left, fe_index(ir, h / 2));
-      nest[depth] =
-          fe_if_begin(ir, fe_and(ir, fits, filled), 1, &ir->index, true);
-      start = fe_min(ir, done, fe_sub(ir, p->rows, high));
-    }
-    emit_tile(c, p, h, fe_add(ir, p->row, start), number);
-    MlirValue next = fe_add(ir, start, high);
-    if (h == 1) {
-      while (depth--) {
-        fe_if_end(ir, &nest[depth], 1, &next);
-        next = fe_result(nest[depth].op, 0);
-      }
-      MlirValue yield[2] = {next, fe_add(ir, number, fe_index(ir, 1))};
-      fe_while_end(ir, &w, 2, yield);
-      return;
-    }
-    fe_if_else(ir, &nest[depth++], 1, &next);
-  }
-}
-
-static void all_tiles(contract *c, const tile_place *p) {
-  if (p->static_rows == FE_DYN) {
-    halving_tiles(c, p);
-    return;
-  }
-  int64_t rows = p->static_rows, high = c->p.rows;
-  int64_t tiles = (rows + high - 1) / high;
-  int64_t low = tiles ? rows / tiles : 0, taller = rows - low * tiles;
-  equal_tiles(c, p, 0, taller, low + 1, 0);
-  equal_tiles(c, p, taller, tiles - taller, low, taller * (low + 1));
+static void one_tile(void *user, unsigned height, MlirValue row,
+                     MlirValue number) {
+  tile_user *u = user;
+  emit_tile(u->c, u->p, height, fe_add(u->c->g.ir, u->p->row, row), number);
 }
 
 //===-- B in scratch memory -------------------------------------------------//
@@ -399,12 +339,12 @@ static void pack_rows(contract *c, const tile_place *p) {
   MlirValue to = fe_mul(ir, r.iv, fe_index(ir, c->width));
   for (unsigned j = 0; j < p->vectors; ++j) {
     int64_t offset = (int64_t)j * c->p.lanes;
-    MlirValue at = add_static(ir, from, offset), active = active_in(c, p, j);
+    MlirValue at = fe_add_static(ir, from, offset), active = active_in(c, p, j);
     MlirValue v =
         fe_is_null(active)
             ? fe_vload(ir, c->p.lanes, c->g.flat[c->b], 1, &at)
             : fe_vload_masked(ir, c->p.lanes, active, c->g.flat[c->b], 1, &at);
-    at = add_static(ir, to, offset);
+    at = fe_add_static(ir, to, offset);
     fe_vstore(ir, v, c->scratch, 1, &at);
   }
   fe_loop_end(ir, &r);
@@ -419,7 +359,7 @@ static void pack_square(contract *c, const tile_place *p, MlirValue j,
   MlirValue rows[64], zero = fe_index(ir, 0);
   MlirValue all = fe_is_null(count) ? fe_index(ir, n) : count;
   for (unsigned i = 0; i < n; ++i) {
-    MlirValue column = add_static(ir, j, i);
+    MlirValue column = fe_add_static(ir, j, i);
     MlirValue at = fe_mul(ir, fe_add(ir, p->column, column), c->K);
     at = fe_add(ir, fe_add(ir, p->b, at), fe_add(ir, p->k_first, k));
     MlirValue active = count;
@@ -431,7 +371,7 @@ static void pack_square(contract *c, const tile_place *p, MlirValue j,
   }
   fe_vtranspose(ir, n, rows);
   for (unsigned i = 0; i < n; ++i) {
-    MlirValue at = fe_mul(ir, add_static(ir, k, i), fe_index(ir, c->width));
+    MlirValue at = fe_mul(ir, fe_add_static(ir, k, i), fe_index(ir, c->width));
     at = fe_add(ir, at, j);
     fe_vstore(ir, rows[i], c->scratch, 1, &at);
   }
@@ -494,7 +434,8 @@ static void all_of_k(contract *c, tile_place *p) {
     p->b_memref = c->scratch;
     p->b_start = zero;
   }
-  all_tiles(c, p);
+  tile_user u = {c, p};
+  fe_tiles(ir, c->p.rows, p->static_rows, p->rows, one_tile, &u);
   if (c->p.k_block)
     fe_for_end(ir, &r, 0, NULL);
 }
@@ -527,7 +468,7 @@ static void any_panel(contract *c, const tile_place *p) {
     one_panel(c, *p, some_full);
     return;
   }
-  MlirValue end = add_static(ir, p->column, c->width);
+  MlirValue end = fe_add_static(ir, p->column, c->width);
   fe_region r = fe_if_begin(ir, fe_cmp(ir, FE_LE, end, c->N), 0, NULL, true);
   one_panel(c, *p, true);
   fe_if_else(ir, &r, 0, NULL);
@@ -703,7 +644,7 @@ static void allocate(contract *c) {
     c->scratch = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
   }
   if (c->p.k_block) {
-    int64_t tiles = c->p.row_block / rows + 4; // halved heights at the end
+    int64_t tiles = fe_tiles_most(c->p.rows, c->p.row_block);
     int64_t size = tiles * rows * c->width;
     c->waiting = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
   }

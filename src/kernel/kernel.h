@@ -30,6 +30,8 @@ fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
                                MlirModule module, MlirOperation func);
 fe_status fe_generate_row(fe_ir *ir, const fe_target *target, MlirModule module,
                           MlirOperation func);
+fe_status fe_generate_attention(fe_ir *ir, const fe_target *target,
+                                MlirModule module, MlirOperation func);
 fe_status fe_generate_transpose(fe_ir *ir, const fe_target *target,
                                 MlirModule module, MlirOperation func);
 
@@ -141,6 +143,21 @@ MlirValue fe_vmax_lanes(fe_ir *ir, MlirValue v);
 MlirValue fe_vexp2(const fe_gen *g, MlirValue x);
 /// memref.prefetch for reading; `level` 3: L1, 2: L2.
 void fe_prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level);
+
+//===-- Rows in tiles -------------------------------------------------------//
+
+/// Covers `rows` rows (also given as `fixed`, FE_DYN when unknown) by tiles of
+/// at most `tallest` rows: of about equal height when their number is known,
+/// else of heights H, H/2, .. 1, the last ones moved back over rows that are
+/// done already. `number` counts the tiles.
+typedef void (*fe_rows_fn)(void *user, unsigned height, MlirValue row,
+                           MlirValue number);
+void fe_tiles(fe_ir *ir, unsigned tallest, int64_t fixed, MlirValue rows,
+              fe_rows_fn emit, void *user);
+/// Most tiles that at most `rows` rows can need.
+int64_t fe_tiles_most(unsigned tallest, int64_t rows);
+/// v + c as index.
+MlirValue fe_add_static(fe_ir *ir, MlirValue v, int64_t c);
 
 //===-- Contractions --------------------------------------------------------//
 
