@@ -1,0 +1,332 @@
+//===- pool.c - MaxPool, AveragePool, LpPool ---------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: see op/sliding.h; the accumulators of a piece of a row lie on the
+// stack. An average divides by the elements of the window that lie in the
+// image or, with count_include_pad, in the image and its padding; what
+// ceil_mode adds behind the padding never counts.
+//
+//===----------------------------------------------------------------------===//
+#include "op/sliding.h"
+
+#include <math.h>
+
+static fe_status upgrade_pool(fe_node *n) {
+  fe_node_attr *p = fe_node_attr_find(n, "p"); // a float in LpPool-1
+  if (p && p->kind == FE_A_FLOAT)
+    fe_node_set_int(n, "p", (int64_t)p->f);
+  return fe_sliding_upgrade(n, -1);
+}
+
+static fe_status infer_pool(fe_infer *f) {
+  fe_dims x;
+  fe_sliding win;
+  if (fe_in_dims(f, 0, &x) ||
+      fe_sliding_read(f->ir, f->where, f->attrs, &x, NULL, &win))
+    return FE_FAILED;
+  for (unsigned i = 0; i < win.n; ++i) {
+    int64_t extent = (win.kernel[i] - 1) * win.dilation[i] + 1;
+    if (win.begin[i] < 0 || win.end[i] < 0 || win.begin[i] >= extent ||
+        win.end[i] >= extent)
+      return fe_infer_error(f, NULL,
+                            "the padding in spatial dimension %u is not "
+                            "smaller than the kernel",
+                            i);
+  }
+  fe_dims out = {.rank = x.rank, .d = {x.d[0], x.d[1]}};
+  for (unsigned i = 0; i < win.n; ++i)
+    if (fe_sliding_out(f, &win, i, x.d[2 + i], &out.d[2 + i]))
+      return FE_FAILED;
+  fe_out_tensor(f, 0, fe_in_dtype(f, 0), &out);
+  fe_out_tensor(f, 1, FE_I64, &out);
+  return FE_OK;
+}
+
+//===-- Lowering ------------------------------------------------------------//
+
+typedef struct pool pool;
+typedef struct pool_kind {
+  MlirValue (*start)(pool *p);
+  MlirValue (*step)(pool *p, MlirValue sum, MlirValue x);
+  MlirValue (*finish)(pool *p, MlirValue sum);
+} pool_kind;
+
+struct pool {
+  fe_lower *l;
+  fe_ir *ir;
+  fe_dtype type;
+  MlirType compute;
+  fe_kernel k;
+  fe_sweep s;
+  fe_sliding win;
+  MlirValue sizes[FE_MAX_RANK], pads[FE_MAX_RANK];
+  MlirValue sums;
+  MlirValue count; // average: taps of the outer dims
+};
+
+static MlirValue lowest(pool *p) {
+  if (fe_dtype_is_float(p->type))
+    return fe_float(p->ir, p->compute, -INFINITY);
+  bool is_unsigned = fe_dtype_is_unsigned(p->type);
+  int64_t least = INT64_MIN >> (64 - fe_dtype_bits(p->type));
+  return fe_int(p->ir, p->compute, is_unsigned ? 0 : least);
+}
+static MlirValue nothing(pool *p) { return fe_number(p->ir, p->compute, 0); }
+
+static MlirValue step_max(pool *p, MlirValue sum, MlirValue x) {
+  return fe_dtype_is_unsigned(p->type) ? fe_maxu(p->ir, sum, x)
+                                       : fe_max(p->ir, sum, x);
+}
+static MlirValue step_sum(pool *p, MlirValue sum, MlirValue x) {
+  return fe_add(p->ir, sum, x);
+}
+static MlirValue step_power(pool *p, MlirValue sum, MlirValue x) {
+  int64_t power = fe_attr_i64(p->l->op, "p", 2);
+  MlirValue v = fe_math(p->ir, "absf", x);
+  if (power == 2)
+    v = fe_mul(p->ir, v, v);
+  else if (power != 1)
+    v = fe_math2(p->ir, "powf", v, fe_float(p->ir, p->compute, (double)power));
+  return fe_add(p->ir, sum, v);
+}
+
+static MlirValue finish_same(pool *p, MlirValue sum) {
+  (void)p;
+  return sum;
+}
+static MlirValue finish_root(pool *p, MlirValue sum) {
+  int64_t power = fe_attr_i64(p->l->op, "p", 2);
+  if (power == 1)
+    return sum;
+  if (power == 2)
+    return fe_math(p->ir, "sqrt", sum);
+  return fe_math2(p->ir, "powf", sum,
+                  fe_float(p->ir, p->compute, 1.0 / (double)power));
+}
+
+/// Elements of the window that count, in dim i at result index `o`.
+static MlirValue taps(pool *p, unsigned i, MlirValue o) {
+  fe_ir *ir = p->ir;
+  fe_sweep *s = &p->s;
+  MlirValue before = fe_index(ir, 0), limit = s->in[i], first, last;
+  if (fe_attr_i64(p->l->op, "count_include_pad", 0)) {
+    // SAME padding covers every window.
+    int64_t behind = p->win.same == FE_SAME_NO
+                         ? p->win.end[i]
+                         : p->win.kernel[i] * p->win.dilation[i];
+    before = fe_sub(ir, before, s->pad[i]);
+    limit = fe_add(ir, limit, fe_index(ir, behind));
+  }
+  fe_sliding_taps(ir, &p->win, i, o, s->pad[i], s->kernel[i], before, limit,
+                  &first, &last);
+  return fe_sub(ir, last, first);
+}
+
+static MlirValue finish_average(pool *p, MlirValue sum) {
+  fe_ir *ir = p->ir;
+  MlirValue n = fe_mul(ir, p->count, taps(p, p->win.n - 1, p->s.x));
+  n = fe_max(ir, n, fe_index(ir, 1));
+  return fe_div(ir, sum, fe_convert(ir, n, p->compute, false, false));
+}
+
+static fe_status pool_begin(pool *p, fe_lower *l) {
+  fe_ir *ir = l->ir;
+  fe_dims x;
+  *p = (pool){.l = l, .ir = ir, .type = l->in_type[0]};
+  p->compute = fe_compute_type(ir, p->type);
+  if (!fe_dims_of(ir, fe_operand(l->op, 0), &x) ||
+      fe_sliding_read(ir, l->where, l->op, &x, NULL, &p->win))
+    return FE_FAILED;
+  fe_out_sizes(l, 0, p->sizes);
+  p->sizes[0] = fe_size(l, l->in[0], 0);
+  p->sizes[1] = fe_size(l, l->in[0], 1);
+  fe_sliding_sizes(l, &p->win, l->in[0], (MlirValue){0}, p->sizes);
+  fe_sliding_pads(l, &p->win, l->in[0], (MlirValue){0}, p->sizes, p->pads);
+  return FE_OK;
+}
+
+/// Opens the kernel with outputs `out` and the loops over pieces.
+static void open_kernel(pool *p, const char *name, unsigned n_out,
+                        const MlirValue *out) {
+  fe_ir *ir = p->ir;
+  fe_kernel_begin(&p->k, p->l, name, 1, &p->l->in[0], n_out, out, p->win.n,
+                  p->pads);
+  for (unsigned i = 0; i < p->win.n; ++i)
+    p->pads[i] = p->win.same == FE_SAME_NO ? fe_index(ir, p->win.begin[i])
+                                           : p->k.scalar[i];
+  int64_t tile = FE_TILE;
+  p->sums = fe_alloca(ir, fe_memref_type(ir, p->compute, 1, &tile));
+}
+
+static void close_kernel(pool *p) {
+  int64_t per = 1;
+  for (unsigned i = 0; i < p->win.n; ++i)
+    per *= p->win.kernel[i];
+  MlirAffineExpr items, cost;
+  fe_sweep_extent(&p->k, 1, fe_dim_const(p->ir, per), &items, &cost);
+  fe_kernel_end(&p->k, items, cost);
+}
+
+static MlirValue load_tap(pool *p) {
+  fe_sweep *s = &p->s;
+  MlirValue at[FE_MAX_RANK] = {s->at[0], s->at[1]};
+  for (unsigned i = 0; i < p->win.n; ++i)
+    at[2 + i] = s->source[i];
+  return fe_get(&p->k, p->k.in[0], p->type, 2 + p->win.n, at);
+}
+
+static fe_status lower_kind(fe_lower *l, const char *name,
+                            const pool_kind *kind) {
+  fe_ir *ir = l->ir;
+  pool p;
+  if (pool_begin(&p, l))
+    return FE_FAILED;
+  fe_sweep *s = &p.s;
+  MlirValue out = fe_out_empty(l, 0, p.sizes);
+  open_kernel(&p, name, 1, &out);
+  fe_sweep_begin(s, &p.k, &p.win, p.k.in[0], p.k.out[0], (MlirValue){0},
+                 p.pads);
+  MlirValue start = kind->start(&p);
+  fe_piece_begin(s);
+  fe_store(ir, start, p.sums, 1, &s->i);
+  fe_piece_end(s);
+  fe_taps_begin(s);
+  fe_tap_begin(s);
+  MlirValue sum = fe_load(ir, p.sums, 1, &s->i);
+  fe_store(ir, kind->step(&p, sum, load_tap(&p)), p.sums, 1, &s->i);
+  fe_tap_end(s);
+  fe_taps_end(s);
+  if (kind->finish == finish_average) {
+    p.count = fe_index(ir, 1);
+    for (unsigned i = 0; i + 1 < p.win.n; ++i)
+      p.count = fe_mul(ir, p.count, taps(&p, i, s->at[2 + i]));
+  }
+  fe_piece_begin(s);
+  s->at[1 + p.win.n] = s->x;
+  MlirValue v = kind->finish(&p, fe_load(ir, p.sums, 1, &s->i));
+  fe_put(&p.k, v, p.k.out[0], p.type, 2 + p.win.n, s->at);
+  fe_piece_end(s);
+  fe_sweep_end(s);
+  close_kernel(&p);
+  l->out[0] = p.k.result[0];
+  return FE_OK;
+}
+
+/// Place of the current tap in the whole input, as the Indices count it.
+static MlirValue place(pool *p) {
+  fe_ir *ir = p->ir;
+  fe_sweep *s = &p->s;
+  unsigned n = p->win.n;
+  MlirValue channels = fe_dim(ir, p->k.in[0], 1), size = fe_index(ir, 1);
+  bool columns = fe_attr_i64(p->l->op, "storage_order", 0);
+  MlirValue at = fe_index(ir, 0);
+  for (unsigned j = 0; j < n; ++j) {
+    unsigned i = columns ? n - 1 - j : j;
+    at = fe_add(ir, fe_mul(ir, at, s->in[i]), s->source[i]);
+    size = fe_mul(ir, size, s->in[i]);
+  }
+  MlirValue image = fe_add(ir, fe_mul(ir, s->at[0], channels), s->at[1]);
+  return fe_add(ir, fe_mul(ir, image, size), at);
+}
+
+static fe_status lower_max_indices(fe_lower *l) {
+  fe_ir *ir = l->ir;
+  pool p;
+  if (pool_begin(&p, l))
+    return FE_FAILED;
+  fe_sweep *s = &p.s;
+  MlirValue out[2] = {fe_out_empty(l, 0, p.sizes), fe_out_empty(l, 1, p.sizes)};
+  open_kernel(&p, "max_pool_indices", 2, out);
+  int64_t tile = FE_TILE;
+  MlirValue places = fe_alloca(ir, fe_memref_type(ir, ir->i64, 1, &tile));
+  fe_sweep_begin(s, &p.k, &p.win, p.k.in[0], p.k.out[0], (MlirValue){0},
+                 p.pads);
+  MlirValue start = lowest(&p), none = fe_int(ir, ir->i64, -1);
+  fe_piece_begin(s);
+  fe_store(ir, start, p.sums, 1, &s->i);
+  fe_store(ir, none, places, 1, &s->i);
+  fe_piece_end(s);
+  fe_taps_begin(s);
+  fe_tap_begin(s);
+  MlirValue best = fe_load(ir, p.sums, 1, &s->i), x = load_tap(&p);
+  MlirValue old = fe_load(ir, places, 1, &s->i);
+  MlirValue more = fe_dtype_is_unsigned(p.type) ? fe_cmpu(ir, FE_GT, x, best)
+                                                : fe_cmp(ir, FE_GT, x, best);
+  more = fe_or(ir, more, fe_cmp(ir, FE_LT, old, fe_int(ir, ir->i64, 0)));
+  MlirValue here = fe_convert(ir, place(&p), ir->i64, false, false);
+  fe_store(ir, fe_select(ir, more, x, best), p.sums, 1, &s->i);
+  fe_store(ir, fe_select(ir, more, here, old), places, 1, &s->i);
+  fe_tap_end(s);
+  fe_taps_end(s);
+  fe_piece_begin(s);
+  s->at[1 + p.win.n] = s->x;
+  fe_put(&p.k, fe_load(ir, p.sums, 1, &s->i), p.k.out[0], p.type, 2 + p.win.n,
+         s->at);
+  fe_put(&p.k, fe_load(ir, places, 1, &s->i), p.k.out[1], FE_I64, 2 + p.win.n,
+         s->at);
+  fe_piece_end(s);
+  fe_sweep_end(s);
+  close_kernel(&p);
+  l->out[0] = p.k.result[0];
+  l->out[1] = p.k.result[1];
+  return FE_OK;
+}
+
+static fe_status lower_max(fe_lower *l) {
+  static const pool_kind kind = {lowest, step_max, finish_same};
+  if (fe_n_uses(fe_result(l->op, 1)))
+    return lower_max_indices(l);
+  return lower_kind(l, "max_pool", &kind);
+}
+static fe_status lower_average(fe_lower *l) {
+  static const pool_kind kind = {nothing, step_sum, finish_average};
+  return lower_kind(l, "average_pool", &kind);
+}
+static fe_status lower_lp(fe_lower *l) {
+  static const pool_kind kind = {nothing, step_power, finish_root};
+  return lower_kind(l, "lp_pool", &kind);
+}
+
+//===-- Rows ----------------------------------------------------------------//
+
+#define WINDOW_ATTRS                                                           \
+  {"auto_pad", FE_A_STRING, "NOTSET"}, {"ceil_mode", FE_A_INT, "0"},           \
+      {"dilations", FE_A_INTS, ""}, {"kernel_shape", FE_A_INTS, NULL},         \
+      {"pads", FE_A_INTS, ""}, {"strides", FE_A_INTS, ""}
+
+static const fe_attr_def max_attrs[] = {
+    WINDOW_ATTRS, {"storage_order", FE_A_INT, "0"}, {0}};
+static const fe_attr_def average_attrs[] = {
+    WINDOW_ATTRS, {"count_include_pad", FE_A_INT, "0"}, {0}};
+static const fe_attr_def lp_attrs[] = {WINDOW_ATTRS, {"p", FE_A_INT, "2"}, {0}};
+
+const fe_op_row fe_family_pool[] = {{.name = "MaxPool",
+                                     .since = 1,
+                                     .inputs = "X:T",
+                                     .outputs = "Y:T, Indices?:I",
+                                     .types = "T=float,i8,u8;I=i64",
+                                     .attrs = max_attrs,
+                                     .upgrade = upgrade_pool,
+                                     .infer = infer_pool,
+                                     .lower = lower_max},
+                                    {.name = "AveragePool",
+                                     .since = 1,
+                                     .inputs = "X:T",
+                                     .outputs = "Y:T",
+                                     .types = "T=float",
+                                     .attrs = average_attrs,
+                                     .upgrade = upgrade_pool,
+                                     .infer = infer_pool,
+                                     .lower = lower_average},
+                                    {.name = "LpPool",
+                                     .since = 1,
+                                     .inputs = "X:T",
+                                     .outputs = "Y:T",
+                                     .types = "T=float",
+                                     .attrs = lp_attrs,
+                                     .upgrade = upgrade_pool,
+                                     .infer = infer_pool,
+                                     .lower = lower_lp},
+                                    {0}};

@@ -1,0 +1,279 @@
+//===- sliding.c - windows: attributes and sizes ------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "op/sliding.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+//===-- Attributes ----------------------------------------------------------//
+
+/// The attributes as given: lists may be empty.
+typedef struct given {
+  const int64_t *kernel, *strides, *dilations, *pads;
+  size_t n_kernel, n_strides, n_dilations, n_pads;
+  const char *auto_pad;
+} given;
+
+static int64_t same_padding(const fe_sliding *w, unsigned i, int64_t in) {
+  int64_t out = in / w->stride[i] + (in % w->stride[i] != 0);
+  int64_t total =
+      (out - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 - in;
+  return total < 0 ? 0 : total;
+}
+
+static fe_status check_list(fe_ir *ir, fe_where where, const char *name,
+                            size_t n, size_t want, const int64_t *v,
+                            int64_t least) {
+  where.attr = name;
+  if (n && n != want)
+    return fe_error(ir->diags, where, NULL,
+                    "attribute '%s' has %zu numbers but the input needs %zu",
+                    name, n, want);
+  for (size_t i = 0; i < n; ++i)
+    if (v[i] < least || v[i] > INT32_MAX)
+      return fe_error(ir->diags, where, NULL,
+                      "attribute '%s' holds %" PRId64 ", which is out of range",
+                      name, v[i]);
+  return FE_OK;
+}
+
+/// Padding that is known when compiling becomes explicit.
+static void resolve_same(fe_sliding *w, const fe_dims *x) {
+  for (unsigned i = 0; i < w->n; ++i)
+    if (fe_dim_static(x->d[2 + i]) == FE_DYN || w->kernel[i] == FE_DYN)
+      return;
+  for (unsigned i = 0; i < w->n; ++i) {
+    int64_t total = same_padding(w, i, fe_dim_static(x->d[2 + i]));
+    w->begin[i] = (total + (w->same == FE_SAME_LOWER)) / 2;
+    w->end[i] = total - w->begin[i];
+  }
+  w->same = FE_SAME_NO;
+}
+
+static fe_status complete(fe_ir *ir, fe_where where, const given *g,
+                          const fe_dims *x, const fe_dims *weights,
+                          fe_sliding *w) {
+  if (x->rank < 3)
+    return fe_error(ir->diags, where, NULL,
+                    "the input has rank %u but must have a batch, a channel "
+                    "and at least one more dimension",
+                    x->rank);
+  if (weights && weights->rank != x->rank)
+    return fe_error(ir->diags, where, NULL,
+                    "the input has rank %u but the weights have rank %u",
+                    x->rank, weights->rank);
+  unsigned n = w->n = x->rank - 2;
+  if (check_list(ir, where, "kernel_shape", g->n_kernel, n, g->kernel, 1) ||
+      check_list(ir, where, "strides", g->n_strides, n, g->strides, 1) ||
+      check_list(ir, where, "dilations", g->n_dilations, n, g->dilations, 1) ||
+      check_list(ir, where, "pads", g->n_pads, 2 * n, g->pads, -INT32_MAX))
+    return FE_FAILED;
+  if (!g->n_kernel && !weights) {
+    where.attr = "kernel_shape";
+    return fe_error(ir->diags, where, NULL,
+                    "the required attribute 'kernel_shape' is missing");
+  }
+  for (unsigned i = 0; i < n; ++i) {
+    w->size[i] = weights ? weights->d[2 + i] : fe_dim_const(ir, g->kernel[i]);
+    w->kernel[i] = fe_dim_static(w->size[i]);
+    if (weights && g->n_kernel && w->kernel[i] != FE_DYN &&
+        w->kernel[i] != g->kernel[i])
+      return fe_error(ir->diags, where, NULL,
+                      "kernel_shape says %" PRId64 " in dimension %u but the "
+                      "weights have %" PRId64,
+                      g->kernel[i], i, w->kernel[i]);
+    if (w->kernel[i] < 1 && w->kernel[i] != FE_DYN)
+      return fe_error(ir->diags, where, NULL, "the kernel has size 0");
+    w->stride[i] = g->n_strides ? g->strides[i] : 1;
+    w->dilation[i] = g->n_dilations ? g->dilations[i] : 1;
+    w->begin[i] = g->n_pads ? g->pads[i] : 0;
+    w->end[i] = g->n_pads ? g->pads[n + i] : 0;
+  }
+  const char *mode = g->auto_pad;
+  if (!mode || !*mode || !strcmp(mode, "NOTSET"))
+    return FE_OK;
+  memset(w->begin, 0, sizeof w->begin);
+  memset(w->end, 0, sizeof w->end);
+  if (!strcmp(mode, "VALID"))
+    return FE_OK;
+  w->same = !strcmp(mode, "SAME_UPPER")   ? FE_SAME_UPPER
+            : !strcmp(mode, "SAME_LOWER") ? FE_SAME_LOWER
+                                          : FE_SAME_NO;
+  where.attr = "auto_pad";
+  if (w->same == FE_SAME_NO)
+    return fe_error(ir->diags, where, NULL, "auto_pad cannot be '%s'", mode);
+  resolve_same(w, x);
+  return FE_OK;
+}
+
+fe_status fe_sliding_upgrade(fe_node *n, int weights) {
+  fe_where where = n->where;
+  where.op = n->row->name;
+  fe_dims x, w;
+  bool has_weights = weights >= 0;
+  // Missing operands are reported by the check of the signature.
+  if (n->in.n < 1 || !fe_dims_of(n->ir, n->in.at[0], &x) ||
+      (has_weights && ((size_t)weights >= n->in.n ||
+                       !fe_dims_of(n->ir, n->in.at[weights], &w))))
+    return FE_OK;
+  given g = {0};
+  const struct {
+    const char *name;
+    const int64_t **list;
+    size_t *count;
+  } lists[] = {{"kernel_shape", &g.kernel, &g.n_kernel},
+               {"strides", &g.strides, &g.n_strides},
+               {"dilations", &g.dilations, &g.n_dilations},
+               {"pads", &g.pads, &g.n_pads}};
+  for (size_t i = 0; i < FE_COUNT(lists); ++i) {
+    fe_node_attr *a = fe_node_attr_find(n, lists[i].name);
+    if (!a || a->kind != FE_A_INTS)
+      continue;
+    *lists[i].list = a->ints;
+    *lists[i].count = a->n;
+  }
+  fe_node_attr *mode = fe_node_attr_find(n, "auto_pad");
+  g.auto_pad = mode ? mode->s : NULL;
+  fe_sliding win = {0};
+  if (complete(n->ir, where, &g, &x, has_weights ? &w : NULL, &win))
+    return FE_FAILED;
+  int64_t pads[2 * FE_MAX_RANK];
+  bool kernel_known = true;
+  for (unsigned i = 0; i < win.n; ++i) {
+    pads[i] = win.begin[i];
+    pads[win.n + i] = win.end[i];
+    kernel_known &= win.kernel[i] != FE_DYN;
+  }
+  if (kernel_known)
+    fe_node_set_ints(n, "kernel_shape", win.n, win.kernel);
+  fe_node_set_ints(n, "strides", win.n, win.stride);
+  fe_node_set_ints(n, "dilations", win.n, win.dilation);
+  fe_node_set_ints(n, "pads", 2 * win.n, pads);
+  if (win.same == FE_SAME_NO)
+    fe_node_set_str(n, "auto_pad", "NOTSET");
+  return FE_OK;
+}
+
+fe_status fe_sliding_read(fe_ir *ir, fe_where where, MlirOperation attrs,
+                          const fe_dims *x, const fe_dims *w, fe_sliding *out) {
+  int64_t lists[4][2 * FE_MAX_RANK];
+  given g = {.kernel = lists[0],
+             .strides = lists[1],
+             .dilations = lists[2],
+             .pads = lists[3]};
+  unsigned cap = 2 * FE_MAX_RANK;
+  g.n_kernel = fe_attr_i64s(attrs, "kernel_shape", lists[0], cap);
+  g.n_strides = fe_attr_i64s(attrs, "strides", lists[1], cap);
+  g.n_dilations = fe_attr_i64s(attrs, "dilations", lists[2], cap);
+  g.n_pads = fe_attr_i64s(attrs, "pads", lists[3], cap);
+  g.auto_pad = fe_attr_str(ir->arena, attrs, "auto_pad", "NOTSET");
+  memset(out, 0, sizeof *out);
+  out->ceil = fe_attr_i64(attrs, "ceil_mode", 0);
+  return complete(ir, where, &g, x, w, out);
+}
+
+//===-- Sizes ---------------------------------------------------------------//
+
+/// Whether rounding up would give windows that start behind the image and the
+/// padding before it; those do not count.
+static bool ceil_is_clipped(const fe_sliding *w, unsigned i) {
+  int64_t extent = (w->kernel[i] - 1) * w->dilation[i] + 1;
+  return w->kernel[i] == FE_DYN || w->stride[i] + w->end[i] > extent;
+}
+
+fe_status fe_sliding_out(fe_infer *f, const fe_sliding *w, unsigned i,
+                         MlirAffineExpr in, MlirAffineExpr *out) {
+  fe_ir *ir = f->ir;
+  MlirAffineExpr stride = fe_dim_const(ir, w->stride[i]);
+  MlirAffineExpr one = fe_dim_const(ir, 1);
+  if (w->same != FE_SAME_NO) {
+    *out = fe_dim_ceildiv(in, stride);
+    return FE_OK;
+  }
+  // in + padding - ((kernel - 1) * dilation + 1)
+  MlirAffineExpr extent = fe_dim_mul(fe_dim_sub(ir, w->size[i], one),
+                                     fe_dim_const(ir, w->dilation[i]));
+  MlirAffineExpr room = fe_dim_sub(
+      ir, fe_dim_add(in, fe_dim_const(ir, w->begin[i] + w->end[i] - 1)),
+      extent);
+  int64_t fixed = fe_dim_static(room);
+  if (fixed < 0 && fixed != FE_DYN)
+    return fe_infer_error(f, NULL,
+                          "the kernel is larger than the input with its "
+                          "padding in spatial dimension %u",
+                          i);
+  MlirAffineExpr last;
+  if (!w->ceil)
+    last = fe_dim_floordiv(room, stride);
+  else if (ceil_is_clipped(w, i))
+    last = fe_dim_floordiv(fe_dim_add(in, fe_dim_const(ir, w->begin[i] - 1)),
+                           stride);
+  else
+    last = fe_dim_ceildiv(room, stride);
+  *out = fe_dim_add(last, one);
+  return FE_OK;
+}
+
+static MlirValue kernel_size(fe_lower *l, const fe_sliding *win, MlirValue w,
+                             unsigned i) {
+  return win->kernel[i] != FE_DYN ? fe_index(l->ir, win->kernel[i])
+                                  : fe_size(l, w, 2 + i);
+}
+
+void fe_sliding_sizes(fe_lower *l, const fe_sliding *win, MlirValue x,
+                      MlirValue w, MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  MlirValue one = fe_index(ir, 1);
+  for (unsigned i = 0; i < win->n; ++i) {
+    bool fixed = fe_static_dim(x, 2 + i) != FE_DYN &&
+                 win->kernel[i] != FE_DYN && !fe_is_null(sizes[2 + i]);
+    if (fixed || (win->same != FE_SAME_NO && !fe_is_null(sizes[2 + i])))
+      continue;
+    MlirValue in = fe_size(l, x, 2 + i), stride = fe_index(ir, win->stride[i]);
+    if (win->same != FE_SAME_NO) {
+      sizes[2 + i] = fe_ceildiv(ir, in, stride);
+      continue;
+    }
+    MlirValue extent = fe_mul(ir, fe_sub(ir, kernel_size(l, win, w, i), one),
+                              fe_index(ir, win->dilation[i]));
+    MlirValue padding = fe_index(ir, win->begin[i] + win->end[i] - 1);
+    MlirValue room = fe_sub(ir, fe_add(ir, in, padding), extent);
+    fe_check(l, fe_cmp(ir, FE_GE, room, fe_index(ir, 0)),
+             "the kernel is larger than the input with its padding");
+    if (!fe_is_null(sizes[2 + i]))
+      continue;
+    MlirValue last =
+        !win->ceil ? fe_floordiv(ir, room, stride)
+        : ceil_is_clipped(win, i)
+            ? fe_floordiv(ir, fe_add(ir, in, fe_index(ir, win->begin[i] - 1)),
+                          stride)
+            : fe_ceildiv(ir, room, stride);
+    sizes[2 + i] = fe_add(ir, last, one);
+  }
+}
+
+void fe_sliding_pads(fe_lower *l, const fe_sliding *win, MlirValue x,
+                     MlirValue w, const MlirValue *sizes, MlirValue *pads) {
+  fe_ir *ir = l->ir;
+  MlirValue one = fe_index(ir, 1);
+  for (unsigned i = 0; i < win->n; ++i) {
+    if (win->same == FE_SAME_NO) {
+      pads[i] = fe_index(ir, win->begin[i]);
+      continue;
+    }
+    MlirValue covered =
+        fe_mul(ir, fe_sub(ir, sizes[2 + i], one), fe_index(ir, win->stride[i]));
+    MlirValue extent = fe_mul(ir, fe_sub(ir, kernel_size(l, win, w, i), one),
+                              fe_index(ir, win->dilation[i]));
+    MlirValue total = fe_sub(ir, fe_add(ir, fe_add(ir, covered, extent), one),
+                             fe_size(l, x, 2 + i));
+    total = fe_max(ir, total, fe_index(ir, 0));
+    if (win->same == FE_SAME_LOWER)
+      total = fe_add(ir, total, one);
+    pads[i] = fe_divu(ir, total, fe_index(ir, 2));
+  }
+}
