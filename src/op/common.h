@@ -66,4 +66,57 @@ MlirValue fe_broadcast_to(fe_lower *l, unsigned i, unsigned rank,
 MlirValue fe_index_list(fe_lower *l, unsigned n, const MlirValue *values);
 MlirValue fe_index_scalar(fe_lower *l, MlirValue value);
 
+/// Value of a size that is constant.
+bool fe_size_known(MlirValue size, int64_t *out);
+/// All sizes of a lowered tensor.
+void fe_sizes_of(fe_lower *l, MlirValue v, MlirValue *sizes);
+/// tensor.empty of t's storage type.
+MlirValue fe_tensor_empty(fe_lower *l, fe_dtype t, unsigned rank,
+                          const MlirValue *sizes);
+/// Reshaped to [dims before axis][axis][dims behind].
+MlirValue fe_around_axis(fe_lower *l, MlirValue v, unsigned axis);
+
+//===-- Elementwise functions and reductions --------------------------------//
+
+/// Function of one element of each operand, compute types.
+typedef MlirValue (*fe_element_fn)(fe_ir *ir, const MlirValue *x,
+                                   const void *user);
+#define FE_MAX_ELEMENT 8 // operands
+/// fn over `sizes`; operands are broadcast, checked at run time where needed.
+MlirValue fe_pointwise(fe_lower *l, unsigned rank, const MlirValue *sizes,
+                       unsigned n, const MlirValue *in, const fe_dtype *types,
+                       fe_dtype result, fe_element_fn fn, const void *user);
+MlirValue fe_map1(fe_lower *l, MlirValue v, fe_dtype t, fe_dtype result,
+                  fe_element_fn fn, const void *user);
+/// Of a's shape; b is broadcast; both and the result of type t.
+MlirValue fe_map2(fe_lower *l, MlirValue a, MlirValue b, fe_dtype t,
+                  fe_element_fn fn, const void *user);
+/// Numbers converted as in C.
+MlirValue fe_to_type(fe_lower *l, MlirValue v, fe_dtype from, fe_dtype to);
+/// In which sums of t are kept: f32 for halves.
+fe_dtype fe_work_type(fe_dtype t);
+
+/// combine({accumulator, x}) over elements x = element(..) of compute type of
+/// `type`, which the result has.
+typedef struct fe_reduction {
+  fe_dtype type;
+  fe_element_fn element; // NULL: as it is
+  fe_element_fn combine;
+  double init;
+  int64_t init_int; // for integers
+  const void *user;
+} fe_reduction;
+/// Over the dims whose bit in `reduced` is set.
+MlirValue fe_reduce(fe_lower *l, MlirValue v, fe_dtype t, uint32_t reduced,
+                    bool keep, const fe_reduction *r);
+
+MlirValue fe_element_add(fe_ir *ir, const MlirValue *x, const void *user);
+MlirValue fe_element_sub(fe_ir *ir, const MlirValue *x, const void *user);
+MlirValue fe_element_mul(fe_ir *ir, const MlirValue *x, const void *user);
+MlirValue fe_element_div(fe_ir *ir, const MlirValue *x, const void *user);
+MlirValue fe_element_max(fe_ir *ir, const MlirValue *x, const void *user);
+MlirValue fe_element_square(fe_ir *ir, const MlirValue *x, const void *user);
+MlirValue fe_element_exp(fe_ir *ir, const MlirValue *x, const void *user);
+MlirValue fe_element_log(fe_ir *ir, const MlirValue *x, const void *user);
+
 #endif

@@ -96,21 +96,13 @@ static fe_status infer_gemm(fe_infer *f) {
 
 //===-- The product ---------------------------------------------------------//
 
-static bool known(MlirValue size, int64_t *out) {
-  MlirOperation def = fe_def(size);
-  if (!fe_op_is(def, "arith.constant"))
-    return false;
-  *out = mlirIntegerAttrGetValueInt(fe_attr(def, "value"));
-  return true;
-}
-
 /// Common size of two dims of which one may be 1; checked at run time where it
 /// is not known.
 static MlirValue common_size(fe_lower *l, MlirValue a, MlirValue b) {
   fe_ir *ir = l->ir;
   int64_t na = FE_DYN, nb = FE_DYN;
-  known(a, &na);
-  known(b, &nb);
+  fe_size_known(a, &na);
+  fe_size_known(b, &nb);
   if (fe_same(a, b) || nb == 1)
     return a;
   if (na == 1)
@@ -173,14 +165,14 @@ static MlirValue times(fe_ir *ir, fe_dtype t, MlirValue x, double factor) {
   return fe_convert(ir, v, type, false, is_unsigned);
 }
 
-static MlirValue scale(fe_lower *l, MlirValue v, fe_dtype t, double alpha) {
-  MlirValue sizes[FE_MAX_RANK];
-  unsigned rank = fe_rank(v);
-  for (unsigned i = 0; i < rank; ++i)
-    sizes[i] = fe_size(l, v, i);
-  MlirAffineMap id = mlirAffineMapMultiDimIdentityGet(l->ir->ctx, rank);
-  fe_generic *g = fe_generic_begin(l, rank, sizes, 1, &v, &t, &id);
-  return fe_generic_end(g, t, times(l->ir, t, fe_arg(g, 0), alpha));
+typedef struct scaling {
+  fe_dtype type;
+  double factor;
+} scaling;
+
+static MlirValue scaled(fe_ir *ir, const MlirValue *x, const void *user) {
+  const scaling *s = user;
+  return times(ir, s->type, x[0], s->factor);
 }
 
 /// Product of operands ia and ib, times alpha.
@@ -212,12 +204,12 @@ static MlirValue lower_product(fe_lower *l, unsigned ia, unsigned ib) {
   MlirValue ka = fe_size(l, a, rank_a - 1 - trans_a);
   MlirValue kb = fe_size(l, b, rank_b - 2 + trans_b);
   int64_t na, nb;
-  if (!fe_same(ka, kb) && !(known(ka, &na) && known(kb, &nb)))
+  if (!fe_same(ka, kb) && !(fe_size_known(ka, &na) && fe_size_known(kb, &nb)))
     fe_check(l, fe_cmp(ir, FE_EQ, ka, kb),
              "rows of A and columns of B have different sizes");
   MlirValue r = fe_lower_contract(l, a, trans_a, b, trans_b, t, rank, sizes);
   if (p.alpha != 1)
-    r = scale(l, r, t, p.alpha);
+    r = fe_map1(l, r, t, t, scaled, &(scaling){t, p.alpha});
   if (!vector_a && !vector_b)
     return r;
   MlirValue kept[FE_MAX_RANK];
@@ -235,68 +227,18 @@ static fe_status lower_matmul(fe_lower *l) {
 
 //===-- Gemm ----------------------------------------------------------------//
 
-/// Dims of size 1 in front tell nothing: C [1][N] is [N].
-static MlirValue without_leading(fe_lower *l, MlirValue c) {
-  unsigned rank = fe_rank(c), first = 0;
-  while (first < rank && fe_static_dim(c, first) == 1)
-    ++first;
-  MlirValue sizes[FE_MAX_RANK];
-  for (unsigned i = first; i < rank; ++i)
-    sizes[i - first] = fe_size(l, c, i);
-  return first ? fe_reshape(l, c, fe_elem_of(c), rank - first, sizes) : c;
-}
-
-/// product + beta * c, c broadcast.
-static MlirValue add_c(fe_lower *l, MlirValue r, MlirValue c, fe_dtype t,
-                       double beta) {
-  fe_ir *ir = l->ir;
-  c = without_leading(l, c);
-  unsigned rank = fe_rank(c);
-  MlirValue sizes[2] = {fe_size(l, r, 0), fe_size(l, r, 1)}, one, zero;
-  MlirAffineExpr e[2];
-  bool known_map = true;
-  for (unsigned i = 0; i < rank; ++i) {
-    unsigned d = 2 - rank + i;
-    MlirValue n = fe_size(l, c, i);
-    e[i] = fe_static_dim(c, i) == 1 ? mlirAffineConstantExprGet(ir->ctx, 0)
-                                    : mlirAffineDimExprGet(ir->ctx, d);
-    int64_t a, b;
-    if (fe_static_dim(c, i) == 1 || fe_same(n, sizes[d]) ||
-        (known(n, &a) && known(sizes[d], &b)))
-      continue;
-    known_map = false;
-    one = fe_index(ir, 1);
-    MlirValue fits = fe_cmp(ir, FE_EQ, n, sizes[d]);
-    fe_check(l, fe_or(ir, fits, fe_cmp(ir, FE_EQ, n, one)),
-             "C does not fit into the product");
-  }
-  MlirAffineMap maps[2] = {mlirAffineMapMultiDimIdentityGet(ir->ctx, 2), {0}};
-  if (known_map)
-    maps[1] = mlirAffineMapGet(ir->ctx, 2, 0, rank, e);
-  MlirValue in[2] = {r, c};
-  fe_dtype types[2] = {t, t};
-  fe_generic *g = fe_generic_begin(l, 2, sizes, 2, in, types, maps);
-  MlirValue y;
-  if (known_map) {
-    y = fe_arg(g, 1);
-  } else {
-    MlirValue idx[2];
-    one = fe_index(ir, 1);
-    zero = fe_index(ir, 0);
-    for (unsigned i = 0; i < rank; ++i)
-      idx[i] = fe_select(ir, fe_cmp(ir, FE_EQ, fe_size(l, c, i), one), zero,
-                         fe_iter(g, 2 - rank + i));
-    y = fe_at(g, c, t, rank, idx);
-  }
-  y = fe_add(ir, fe_arg(g, 0), times(ir, t, y, beta));
-  return fe_generic_end(g, t, y);
+/// The product plus beta * c.
+static MlirValue sum(fe_ir *ir, const MlirValue *x, const void *user) {
+  const scaling *s = user;
+  return fe_add(ir, x[0], times(ir, s->type, x[1], s->factor));
 }
 
 static fe_status lower_gemm(fe_lower *l) {
   MlirValue r = lower_product(l, 0, 1);
-  double beta = fe_attr_f64(l->op, "beta", 1);
-  if (l->n_in > 2 && !fe_is_null(l->in[2]) && beta != 0)
-    r = add_c(l, r, l->in[2], l->in_type[0], beta);
+  fe_dtype t = l->in_type[0];
+  scaling beta = {t, fe_attr_f64(l->op, "beta", 1)};
+  if (l->n_in > 2 && !fe_is_null(l->in[2]) && beta.factor != 0)
+    r = fe_map2(l, r, l->in[2], t, sum, &beta);
   l->out[0] = r;
   return FE_OK;
 }
