@@ -12,17 +12,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-/// The operand's constant integers as axes of a tensor of `rank`, as a set;
-/// false (nothing reported) when they are not known when compiling.
+/// The operand's integers as a set of axes of a tensor of `rank`; known is
+/// false when they are values of the run.
 static fe_status axes_of(fe_infer *f, unsigned operand, unsigned rank,
-                         bool is_axis[FE_MAX_RANK]) {
+                         bool is_axis[FE_MAX_RANK], bool *known) {
   int64_t axes[FE_MAX_RANK];
   memset(is_axis, 0, FE_MAX_RANK * sizeof *is_axis);
   int n = fe_const_ints(f->ir, f->in[operand], axes, FE_MAX_RANK);
-  if (n < 0 || n > FE_MAX_RANK)
-    return fe_infer_error(f, NULL,
-                          "the axes must be constants: the rank of the result "
-                          "must be known when compiling");
+  *known = n >= 0;
+  if (n > FE_MAX_RANK)
+    return fe_infer_error(f, NULL, "there are more than %d axes", FE_MAX_RANK);
   for (int i = 0; i < n; ++i) {
     unsigned axis;
     if (fe_axis(f, axes[i], rank, &axis))
@@ -32,6 +31,45 @@ static fe_status axes_of(fe_infer *f, unsigned operand, unsigned rank,
     is_axis[axis] = true;
   }
   return FE_OK;
+}
+
+/// Number of axes that an operand holds.
+static fe_status n_axes(fe_infer *f, unsigned operand, unsigned *out) {
+  fe_dims d;
+  if (fe_in_dims(f, operand, &d))
+    return FE_FAILED;
+  int64_t n = d.rank ? fe_dim_static(d.d[0]) : 1;
+  if (d.rank > 1 || n < 0 || n > FE_MAX_RANK)
+    return fe_infer_error(f, NULL,
+                          "the number of axes is not known when "
+                          "compiling");
+  *out = (unsigned)n;
+  return FE_OK;
+}
+
+/// The same when lowering; false when they are values of the run.
+static bool known_axes(fe_lower *l, unsigned rank, bool is_axis[FE_MAX_RANK]) {
+  int64_t axes[FE_MAX_RANK];
+  int n = fe_const_ints(l->ir, fe_operand(l->op, 1), axes, FE_MAX_RANK);
+  memset(is_axis, 0, FE_MAX_RANK * sizeof *is_axis);
+  for (int i = 0; i < n; ++i)
+    is_axis[axes[i] < 0 ? axes[i] + rank : axes[i]] = true;
+  return n >= 0;
+}
+
+/// For each dim of a tensor of `rank`, in main, whether it is among the axes.
+static void axes_flags(fe_lower *l, unsigned rank, MlirValue *flags) {
+  fe_ir *ir = l->ir;
+  int64_t n = fe_rank(l->in[1]) ? fe_static_dim(l->in[1], 0) : 1;
+  for (unsigned i = 0; i < rank; ++i)
+    flags[i] = fe_int(ir, ir->i1, 0);
+  for (int64_t k = 0; k < n; ++k) {
+    MlirValue axis = fe_read_index(l, l->in[1], k);
+    axis = fe_select(ir, fe_cmp(ir, FE_LT, axis, fe_index(ir, 0)),
+                     fe_add(ir, axis, fe_index(ir, rank)), axis);
+    for (unsigned i = 0; i < rank; ++i)
+      flags[i] = fe_or(ir, flags[i], fe_cmp(ir, FE_EQ, axis, fe_index(ir, i)));
+  }
 }
 
 static fe_status axes_to_input(fe_node *n) {
@@ -269,81 +307,124 @@ static fe_status lower_flatten(fe_lower *l) {
 
 static fe_status infer_squeeze(fe_infer *f) {
   fe_dims in, out = {0};
-  bool drop[FE_MAX_RANK];
+  bool drop[FE_MAX_RANK], known = true;
+  unsigned n = 0;
   if (fe_in_dims(f, 0, &in))
     return FE_FAILED;
   bool given = f->n_in > 1 && !fe_is_null(f->in[1]);
-  if (given && axes_of(f, 1, in.rank, drop))
+  if (given && (n_axes(f, 1, &n) || axes_of(f, 1, in.rank, drop, &known)))
     return FE_FAILED;
+  if (n > in.rank)
+    return fe_infer_error(f, NULL, "there are more axes than dimensions");
   for (unsigned i = 0; i < in.rank; ++i) {
-    int64_t n = fe_dim_static(in.d[i]);
-    if (given && drop[i] && n != 1 && n != FE_DYN)
+    int64_t size = fe_dim_static(in.d[i]);
+    if (given && drop[i] && size != 1 && size != FE_DYN)
       return fe_infer_error(f, NULL, "dimension %u has size %" PRId64 ", not 1",
-                            i, n);
+                            i, size);
     // Without axes a dynamic dim stays: the rank cannot depend on it.
-    if (given ? !drop[i] : n != 1)
+    if (given ? !drop[i] : size != 1)
       out.d[out.rank++] = in.d[i];
+  }
+  if (!known) {
+    out.rank = in.rank - n;
+    for (unsigned i = 0; i < out.rank; ++i)
+      out.d[i] = fe_fresh_dim(f);
   }
   fe_out_tensor(f, 0, fe_in_dtype(f, 0), &out);
   return FE_OK;
+}
+
+/// With axes of the run: the k-th kept dim is the one with k kept before it.
+static void squeeze_at_run_time(fe_lower *l, unsigned n, MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  MlirValue drop[FE_MAX_RANK], one = fe_index(ir, 1), before = fe_index(ir, 0);
+  unsigned rank = fe_rank(l->in[0]);
+  axes_flags(l, rank, drop);
+  for (unsigned k = 0; k < n; ++k)
+    sizes[k] = one;
+  for (unsigned i = 0; i < rank; ++i) {
+    MlirValue size = fe_size(l, l->in[0], i), keep = fe_not(ir, drop[i]);
+    fe_check(l, fe_or(ir, keep, fe_cmp(ir, FE_EQ, size, one)),
+             "the dimension has another size than 1");
+    for (unsigned k = 0; k < n; ++k) {
+      MlirValue here =
+          fe_and(ir, keep, fe_cmp(ir, FE_EQ, before, fe_index(ir, k)));
+      sizes[k] = fe_select(ir, here, size, sizes[k]);
+    }
+    before = fe_select(ir, keep, fe_add(ir, before, one), before);
+  }
 }
 
 static fe_status lower_squeeze(fe_lower *l) {
   fe_ir *ir = l->ir;
   MlirValue sizes[FE_MAX_RANK];
   unsigned rank = fe_rank(l->in[0]), n = 0;
-  int64_t axes[FE_MAX_RANK];
-  MlirValue given = l->n_in > 1 ? l->in[1] : (MlirValue){0};
-  int n_axes = fe_is_null(given)
-                   ? 0
-                   : fe_const_ints(ir, fe_operand(l->op, 1), axes, FE_MAX_RANK);
+  bool given = !fe_is_null(l->in[1]), drop[FE_MAX_RANK] = {false};
+  if (given && !known_axes(l, rank, drop)) {
+    n = fe_out_rank(l, 0);
+    squeeze_at_run_time(l, n, sizes);
+    rank = 0;
+  }
   for (unsigned i = 0; i < rank; ++i) {
-    bool drop = fe_is_null(given) && fe_static_dim(l->in[0], i) == 1;
-    for (int k = 0; k < n_axes; ++k)
-      drop |= (axes[k] < 0 ? axes[k] + rank : axes[k]) == i;
     MlirValue size = fe_size(l, l->in[0], i);
-    if (!drop)
+    if (given ? !drop[i] : fe_static_dim(fe_operand(l->op, 0), i) != 1)
       sizes[n++] = size;
-    else if (fe_static_dim(l->in[0], i) != 1)
-      fe_check(l, fe_cmp(ir, FE_EQ, size, fe_index(ir, 1)),
-               "the dimension has another size than 1");
+    else
+      fe_check_equal(l, size, fe_index(ir, 1),
+                     "the dimension has another size than 1");
   }
   l->out[0] = fe_reshape(l, l->in[0], fe_out_elem(l, 0), n, sizes);
   return FE_OK;
 }
 
 static fe_status infer_unsqueeze(fe_infer *f) {
-  fe_dims in, axes, out = {0};
-  if (fe_in_dims(f, 0, &in) || fe_in_dims(f, 1, &axes))
+  fe_dims in, out = {0};
+  bool is_new[FE_MAX_RANK], known;
+  unsigned n;
+  if (fe_in_dims(f, 0, &in) || n_axes(f, 1, &n))
     return FE_FAILED;
-  int64_t n = 1;
-  for (unsigned i = 0; i < axes.rank; ++i)
-    n = fe_dim_static(axes.d[i]);
-  if (axes.rank > 1 || n < 0 || in.rank + n > FE_MAX_RANK)
-    return fe_infer_error(f, NULL,
-                          "the rank of the result is not known or "
-                          "too large");
-  bool is_new[FE_MAX_RANK];
-  out.rank = in.rank + (unsigned)n;
-  if (axes_of(f, 1, out.rank, is_new))
+  out.rank = in.rank + n;
+  if (out.rank > FE_MAX_RANK)
+    return fe_infer_error(f, NULL, "the rank of the result is above %d",
+                          FE_MAX_RANK);
+  if (axes_of(f, 1, out.rank, is_new, &known))
     return FE_FAILED;
   for (unsigned i = 0, k = 0; i < out.rank; ++i)
-    out.d[i] = is_new[i] ? fe_dim_const(f->ir, 1) : in.d[k++];
+    out.d[i] = !known      ? fe_fresh_dim(f)
+               : is_new[i] ? fe_dim_const(f->ir, 1)
+                           : in.d[k++];
   fe_out_tensor(f, 0, fe_in_dtype(f, 0), &out);
   return FE_OK;
 }
 
+/// With axes of the run: a dim that is not new is the one with as many others
+/// before it.
+static void unsqueeze_at_run_time(fe_lower *l, unsigned rank,
+                                  MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  MlirValue is_new[FE_MAX_RANK], one = fe_index(ir, 1),
+                                 before = fe_index(ir, 0);
+  axes_flags(l, rank, is_new);
+  for (unsigned i = 0; i < rank; ++i) {
+    sizes[i] = one;
+    for (unsigned k = 0; k < fe_rank(l->in[0]); ++k) {
+      MlirValue here = fe_and(ir, fe_not(ir, is_new[i]),
+                              fe_cmp(ir, FE_EQ, before, fe_index(ir, k)));
+      sizes[i] = fe_select(ir, here, fe_size(l, l->in[0], k), sizes[i]);
+    }
+    before = fe_select(ir, is_new[i], before, fe_add(ir, before, one));
+  }
+}
+
 static fe_status lower_unsqueeze(fe_lower *l) {
   MlirValue sizes[FE_MAX_RANK];
-  int64_t axes[FE_MAX_RANK];
   unsigned rank = fe_out_rank(l, 0);
-  int n = fe_const_ints(l->ir, fe_operand(l->op, 1), axes, FE_MAX_RANK);
-  for (unsigned i = 0, k = 0; i < rank; ++i) {
-    bool is_new = false;
-    for (int a = 0; a < n; ++a)
-      is_new |= (axes[a] < 0 ? axes[a] + rank : axes[a]) == i;
-    sizes[i] = is_new ? fe_index(l->ir, 1) : fe_size(l, l->in[0], k++);
-  }
+  bool is_new[FE_MAX_RANK];
+  if (known_axes(l, rank, is_new))
+    for (unsigned i = 0, k = 0; i < rank; ++i)
+      sizes[i] = is_new[i] ? fe_index(l->ir, 1) : fe_size(l, l->in[0], k++);
+  else
+    unsqueeze_at_run_time(l, rank, sizes);
   l->out[0] = fe_reshape(l, l->in[0], fe_out_elem(l, 0), rank, sizes);
   return FE_OK;
 }
@@ -410,8 +491,7 @@ const fe_op_row fe_family_shape[] = {
      .infer = infer_squeeze,
      .contents = fe_contents_first,
      .lower = lower_squeeze,
-     .limits = "the axes must be constant; without axes, dynamic dimensions "
-               "are kept"},
+     .limits = "without axes, dynamic dimensions are kept"},
     {.name = "Unsqueeze",
      .since = 1,
      .inputs = "data:T, axes:T1",
@@ -420,8 +500,7 @@ const fe_op_row fe_family_shape[] = {
      .upgrade = axes_to_input,
      .infer = infer_unsqueeze,
      .contents = fe_contents_first,
-     .lower = lower_unsqueeze,
-     .limits = "the axes must be constant"},
+     .lower = lower_unsqueeze},
     {.name = "Identity",
      .since = 1,
      .inputs = "input:V",

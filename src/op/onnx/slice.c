@@ -318,17 +318,15 @@ static fe_status lower_slice(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]);
   MlirValue in[5], sizes[FE_MAX_RANK] = {{0}}, idx[FE_MAX_RANK];
-  MlirAffineExpr e[FE_MAX_RANK];
   range r[FE_MAX_RANK];
   run_range run[FE_MAX_RANK];
-  bool bad_axis, whole = true, affine = true;
+  bool bad_axis, whole = true;
   operands_of(l->op, in);
   bool known = ranges_of(ir, 5, in, rank, r, &bad_axis);
   if (!known)
     run_time_axes(l, rank, run);
   fe_out_sizes(l, 0, sizes);
   for (unsigned d = 0; d < rank; ++d) {
-    int64_t first = 0, length;
     if (known)
       run[d] = run_time_range(l, &r[d], d);
     whole &= known && from_start(&r[d]);
@@ -337,33 +335,20 @@ static fe_status lower_slice(fe_lower *l) {
     else if (!known || !from_start(&r[d]))
       fe_check_equal(l, run[d].length, sizes[d],
                      "the bounds lie outside of the tensor");
-    int64_t dim = fe_static_dim(l->in[0], d);
-    bool fixed =
-        known && dim != FE_DYN && is_static(&r[d], fe_dim_const(ir, dim));
-    if (fixed && r[d].sliced)
-      static_range(&r[d], dim, &first, &length);
-    affine &= known && (from_start(&r[d]) || (fixed && r[d].step > 0));
-    if (!affine)
-      continue;
-    MlirAffineExpr at = mlirAffineDimExprGet(ir->ctx, d);
-    if (fixed && r[d].sliced)
-      at = mlirAffineAddExprGet(
-          mlirAffineMulExprGet(at, fe_dim_const(ir, r[d].step)),
-          fe_dim_const(ir, first));
-    e[d] = at;
   }
   if (whole) {
     l->out[0] = l->in[0];
     return FE_OK;
   }
+  // Not by an indexing map: linalg takes the sizes of loops from the operands.
   MlirAffineMap map = {0};
-  if (affine)
-    map = mlirAffineMapGet(ir->ctx, rank, 0, rank, e);
   fe_generic *g = fe_generic_begin(l, rank, sizes, 1, l->in, l->in_type, &map);
-  for (unsigned d = 0; d < rank && !affine; ++d)
-    idx[d] = fe_add(ir, fe_mul(ir, fe_iter(g, d), run[d].step), run[d].first);
-  MlirValue v =
-      affine ? fe_arg(g, 0) : fe_at(g, l->in[0], l->in_type[0], rank, idx);
+  for (unsigned d = 0; d < rank; ++d) {
+    idx[d] = fe_iter(g, d);
+    if (!known || !from_start(&r[d]))
+      idx[d] = fe_add(ir, fe_mul(ir, idx[d], run[d].step), run[d].first);
+  }
+  MlirValue v = fe_at(g, l->in[0], l->in_type[0], rank, idx);
   l->out[0] = fe_generic_end(g, l->out_type[0], v);
   return FE_OK;
 }
