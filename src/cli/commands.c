@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "cli/cli.h"
 
-extern const fe_cli_option fe_compile_options[], fe_opt_options[];
+extern const fe_cli_option fe_compile_options[], fe_run_options[],
+    fe_opt_options[];
 
 const fe_command fe_commands[] = {
     {"compile", "MODEL -o OUT", "compile a model to native code",
@@ -15,7 +16,14 @@ const fe_command fe_commands[] = {
      "  ferrule compile models/mnist8/model.onnx -o mnist8.so\n"
      "  ferrule compile model.onnx --stop-after=optimize   # look inside",
      fe_compile_options, true, fe_cmd_compile},
-    {"opt", "FILE.mlir PASS...", "run passes on IR text",
+    {"run", "MODEL [--input NAME=FILE.npy ...]", "run a model",
+     "Runs a compiled .so, or compiles a model into memory and runs it.\n\n"
+     "Examples:\n"
+     "  ferrule run model.onnx --random\n"
+     "  ferrule run mnist8.so --input Input3=digit.npy --output out\n"
+     "  ferrule run models/mnist8/model.onnx --verify models/mnist8",
+     fe_run_options, true, fe_cmd_run},
+    {"opt", "FILE.mlir --passes=A,B", "run passes on IR text",
      "Reads IR, runs the named passes in order and prints the result: for "
      "tests and\nfor looking at one pass.\n\nExample:\n"
      "  ferrule opt --passes=group,schedule model.mlir",

@@ -1,0 +1,232 @@
+//===- model.c - a model to run, from any file ----------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "cli/model.h"
+
+#include "base/base.h"
+#include "cli/npy.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool ends_with(const char *s, const char *end) {
+  size_t n = strlen(s), k = strlen(end);
+  return n >= k && !strcmp(s + n - k, end);
+}
+
+static int open_library(fe_cli *c, const char *path, fe_loaded *m) {
+  char name[4096];
+  // dlopen looks for names without a slash elsewhere
+  snprintf(name, sizeof name, "%s%s", strchr(path, '/') ? "" : "./", path);
+  m->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!m->library) {
+    fe_cli_error(c, "%s", dlerror());
+    return EXIT_REFUSED;
+  }
+  char symbol[256];
+  snprintf(symbol, sizeof symbol, "%s_model",
+           c->options.prefix ? c->options.prefix : "ferrule");
+  m->model = dlsym(m->library, symbol);
+  if (!m->model) {
+    fe_cli_error(c, "%s has no symbol %s; was it compiled with --prefix?", path,
+                 symbol);
+    return EXIT_REFUSED;
+  }
+  if (m->model->abi_version != FERRULE_ABI_VERSION) {
+    fe_cli_error(c, "%s has version %u of the interface, wanted is %u", path,
+                 m->model->abi_version, FERRULE_ABI_VERSION);
+    return EXIT_REFUSED;
+  }
+  return 0;
+}
+
+int fe_loaded_open(fe_cli *c, const char *path, fe_loaded *m) {
+  memset(m, 0, sizeof *m);
+  if (ends_with(path, ".so")) {
+    int code = open_library(c, path, m);
+    if (code)
+      return code;
+  } else {
+    double start = fe_now();
+    ferrule_status s = ferrule_load(path, &c->options, &m->program);
+    fe_cli_done(c);
+    if (s != FERRULE_OK)
+      return (int)s;
+    m->compile_seconds = fe_now() - start;
+    m->model = ferrule_program_model(m->program);
+  }
+  m->inputs = calloc(m->model->n_inputs + 1, sizeof *m->inputs);
+  m->outputs = calloc(m->model->n_outputs + 1, sizeof *m->outputs);
+  if (m->inputs && m->outputs)
+    return 0;
+  fe_cli_error(c, "out of memory");
+  return EXIT_REFUSED;
+}
+
+void fe_loaded_close(fe_loaded *m) {
+  for (unsigned i = 0; m->model && m->inputs && i < m->model->n_inputs; i++)
+    free(m->inputs[i].data);
+  for (unsigned i = 0; m->model && m->outputs && i < m->model->n_outputs; i++)
+    free(m->outputs[i].data);
+  free(m->inputs);
+  free(m->outputs);
+  free(m->arena);
+  if (m->pool)
+    ferrule_pool_destroy(m->pool);
+  ferrule_program_destroy(m->program);
+  if (m->library)
+    dlclose(m->library);
+  memset(m, 0, sizeof *m);
+}
+
+//===-- Inputs --------------------------------------------------------------//
+
+int fe_loaded_input(fe_cli *c, fe_loaded *m, const char *name, unsigned i,
+                    const char *path) {
+  if (name) {
+    for (i = 0; i < m->model->n_inputs; i++)
+      if (!strcmp(m->model->inputs[i].name, name))
+        break;
+    if (i == m->model->n_inputs) {
+      fe_cli_error(c, "the model has no input '%s'; 'ferrule info' lists them",
+                   name);
+      return EXIT_USAGE;
+    }
+  }
+  free(m->inputs[i].data);
+  const char *wrong = fe_npy_read(path, &m->inputs[i]);
+  if (!wrong)
+    return 0;
+  fe_cli_error(c, "%s: %s", path, wrong);
+  return EXIT_REFUSED;
+}
+
+/// A value for symbol s that the inputs already set or --dim imply.
+static int64_t symbol_value(const fe_cli *c, const fe_loaded *m, int64_t s) {
+  for (unsigned i = 0; i < m->model->n_inputs; i++) {
+    const ferrule_value_info *v = &m->model->inputs[i];
+    for (int d = 0; m->inputs[i].data && d < v->rank; d++)
+      if (v->dims[d] == -1 - s && d < m->inputs[i].rank)
+        return m->inputs[i].dims[d];
+  }
+  for (size_t i = 0; i < c->options.n_dims; i++)
+    if (!strcmp(c->dims[i].name, m->model->symbols[s]))
+      return c->dims[i].value;
+  return 1;
+}
+
+/// xorshift64*, so that runs can be repeated.
+static double next_random(uint64_t *state) {
+  *state ^= *state >> 12;
+  *state ^= *state << 25;
+  *state ^= *state >> 27;
+  return (double)(*state * 2685821657736338717ull >> 11) / 9007199254740992.0;
+}
+
+/// Floats in [-1, 1); integers in {0, 1}, which are valid as indices, too.
+static void fill(ferrule_tensor *t, int64_t n, uint64_t *state) {
+  for (int64_t i = 0; i < n; i++) {
+    double u = next_random(state);
+    float f = (float)(2 * u - 1);
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    switch (t->dtype) {
+    case FERRULE_F32:
+      ((float *)t->data)[i] = f;
+      break;
+    case FERRULE_F64:
+      ((double *)t->data)[i] = 2 * u - 1;
+      break;
+    case FERRULE_BF16:
+      ((uint16_t *)t->data)[i] = (uint16_t)(bits >> 16);
+      break;
+    case FERRULE_F16: { // sign, 5 bits of exponent, 10 of mantissa
+      int exponent = (int)(bits >> 23 & 255) - 112;
+      uint32_t half =
+          exponent <= 0 ? 0 : (uint32_t)exponent << 10 | (bits >> 13 & 1023);
+      ((uint16_t *)t->data)[i] = (uint16_t)(half | (bits >> 16 & 0x8000));
+      break;
+    }
+    default: {
+      int64_t one = u < 0.5;
+      memcpy((char *)t->data + (size_t)i * fe_element_size(t->dtype), &one,
+             fe_element_size(t->dtype)); // little endian
+    }
+    }
+  }
+}
+
+int fe_loaded_randomize(fe_cli *c, fe_loaded *m, uint64_t seed) {
+  uint64_t state = seed * 2654435769u + 88172645463325252ull;
+  for (unsigned i = 0; i < m->model->n_inputs; i++) {
+    const ferrule_value_info *v = &m->model->inputs[i];
+    ferrule_tensor *t = &m->inputs[i];
+    if (t->data)
+      continue;
+    t->dtype = v->dtype;
+    t->rank = v->rank;
+    for (int d = 0; d < v->rank; d++)
+      t->dims[d] = v->dims[d] >= 0 ? v->dims[d]
+                   : v->dims[d] == INT64_MIN
+                       ? 1
+                       : symbol_value(c, m, -1 - v->dims[d]);
+    int64_t n = fe_tensor_elements(t);
+    size_t size = fe_element_size(t->dtype);
+    if (n < 0 || !size || (uint64_t)n > SIZE_MAX / 2 / size ||
+        !(t->data = malloc((size_t)n * size + 1))) {
+      fe_cli_error(c, "input '%s' cannot be made up; give --input", v->name);
+      return EXIT_REFUSED;
+    }
+    t->capacity = (int64_t)((size_t)n * size);
+    fill(t, n, &state);
+  }
+  return 0;
+}
+
+const char *fe_loaded_missing(const fe_loaded *m) {
+  for (unsigned i = 0; i < m->model->n_inputs; i++)
+    if (!m->inputs[i].data)
+      return m->model->inputs[i].name;
+  return NULL;
+}
+
+//===-- Running -------------------------------------------------------------//
+
+int fe_loaded_prepare(fe_cli *c, fe_loaded *m, int threads) {
+  int64_t *symbols = calloc(m->model->n_symbols + 1, sizeof *symbols);
+  int status = symbols ? ferrule_model_symbols(m->model, m->inputs, symbols)
+                       : FERRULE_RUN_NO_MEMORY;
+  if (status == FERRULE_RUN_OK) {
+    m->arena_size = m->model->arena_size(symbols);
+    if (m->arena_size < 0 ||
+        posix_memalign(&m->arena, FERRULE_ARENA_ALIGN,
+                       (size_t)m->arena_size + FERRULE_ARENA_ALIGN))
+      status = FERRULE_RUN_NO_MEMORY;
+  }
+  free(symbols);
+  if (status != FERRULE_RUN_OK) {
+    fe_cli_error(c, "%s", ferrule_model_message(m->model, status));
+    return EXIT_REFUSED;
+  }
+  if (threads > 1) {
+    m->pool = ferrule_pool_create(threads);
+    if (m->pool)
+      m->options = ferrule_pool_options(m->pool);
+  }
+  return 0;
+}
+
+int fe_loaded_run(fe_cli *c, fe_loaded *m) {
+  int status =
+      ferrule_model_run(m->model, m->inputs, m->outputs, m->arena, &m->options);
+  if (status == FERRULE_RUN_OK)
+    return 0;
+  fe_cli_error(c, "the run failed: %s",
+               ferrule_model_message(m->model, status));
+  return EXIT_REFUSED;
+}

@@ -1,0 +1,43 @@
+//===- model.h - a model to run, from any file -------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For run, bench and profile: a compiled .so, or a model that is compiled into
+// this process; its inputs, outputs and arena.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FE_CLI_MODEL_H
+#define FE_CLI_MODEL_H
+
+#include "cli/cli.h"
+
+typedef struct fe_loaded {
+  const ferrule_model *model;
+  ferrule_program *program; // or
+  void *library;
+  ferrule_tensor *inputs, *outputs;
+  void *arena;
+  int64_t arena_size;
+  ferrule_pool *pool;
+  ferrule_run_options options;
+  double compile_seconds;
+} fe_loaded;
+
+/// Opens `path`; an exit code, 0 when done. Always close.
+int fe_loaded_open(fe_cli *c, const char *path, fe_loaded *m);
+void fe_loaded_close(fe_loaded *m);
+/// Sets input `name` (NULL: number `i`) from a .npy file.
+int fe_loaded_input(fe_cli *c, fe_loaded *m, const char *name, unsigned i,
+                    const char *path);
+/// Gives the inputs that are not set yet random values; symbolic dims take the
+/// values of --dim, of the inputs that are set, or 1.
+int fe_loaded_randomize(fe_cli *c, fe_loaded *m, uint64_t seed);
+/// Names the first input that is not set; NULL: all are.
+const char *fe_loaded_missing(const fe_loaded *m);
+/// Makes arena and threads ready for these inputs.
+int fe_loaded_prepare(fe_cli *c, fe_loaded *m, int threads);
+/// One run. Outputs keep their memory from run to run.
+int fe_loaded_run(fe_cli *c, fe_loaded *m);
+
+#endif

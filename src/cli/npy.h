@@ -1,0 +1,25 @@
+//===- npy.h - NumPy's array files -------------------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Format: NumPy Enhancement Proposal 1, versions 1 to 3. Little endian, C
+// order. bfloat16, which NumPy lacks, is written as uint16.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FE_NPY_H
+#define FE_NPY_H
+
+#include "ferrule/model.h"
+
+/// Reads a file into *out (data: malloc, the caller's). NULL, or what is wrong.
+const char *fe_npy_read(const char *path, ferrule_tensor *out);
+/// NULL, or what went wrong.
+const char *fe_npy_write(const char *path, const ferrule_tensor *t);
+/// Bytes of one element; 0 for types without a fixed size.
+size_t fe_element_size(int dtype);
+const char *fe_element_name(int dtype); // "float32"
+/// Number of elements; -1 when negative or too large.
+int64_t fe_tensor_elements(const ferrule_tensor *t);
+
+#endif

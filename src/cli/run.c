@@ -1,0 +1,323 @@
+//===- run.c - ferrule run ------------------------------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "base/base.h"
+#include "cli/model.h"
+#include "cli/npy.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { INPUT, OUTPUT, VERIFY, RANDOM, SEED, THREADS, RTOL, ATOL };
+const fe_cli_option fe_run_options[] = {
+    [INPUT] = {"input", 'i', "NAME=FILE", "a .npy file for an input"},
+    [OUTPUT] = {"output", 'o', "DIR", "write the outputs there as .npy"},
+    [VERIFY] = {"verify", 0, "DIR",
+                "read DIR/input_N.npy, compare with DIR/output_N.npy"},
+    [RANDOM] = {"random", 0, NULL, "make up the inputs that are not given"},
+    [SEED] = {"seed", 0, "N", "of the random numbers (default 0)"},
+    [THREADS] = {"threads", 't', "N", "threads of the run (default 1)"},
+    [RTOL] = {"rtol", 0, "X", "relative tolerance of --verify (default 1e-3)"},
+    [ATOL] = {"atol", 0, "X", "absolute tolerance of --verify (default 1e-4)"},
+    {0}};
+
+typedef struct fe_run_request {
+  const char *inputs[64];
+  int n_inputs;
+  const char *output, *verify;
+  bool random;
+  uint64_t seed;
+  int threads;
+  double rtol, atol;
+} fe_run_request;
+
+//===-- Values --------------------------------------------------------------//
+
+static double half_to_double(uint16_t h) {
+  int exponent = h >> 10 & 31, mantissa = h & 1023;
+  double v = exponent == 31 ? (mantissa ? NAN : INFINITY)
+                            : ldexp(exponent ? mantissa + 1024 : mantissa,
+                                    (exponent ? exponent : 1) - 25);
+  return h >> 15 ? -v : v;
+}
+
+static double element(const ferrule_tensor *t, int64_t i) {
+  switch (t->dtype) {
+  case FERRULE_F32:
+    return ((const float *)t->data)[i];
+  case FERRULE_F64:
+    return ((const double *)t->data)[i];
+  case FERRULE_F16:
+    return half_to_double(((const uint16_t *)t->data)[i]);
+  case FERRULE_BF16: {
+    uint32_t bits = (uint32_t)((const uint16_t *)t->data)[i] << 16;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+  }
+  case FERRULE_I8:
+    return ((const int8_t *)t->data)[i];
+  case FERRULE_I16:
+    return ((const int16_t *)t->data)[i];
+  case FERRULE_U16:
+    return ((const uint16_t *)t->data)[i];
+  case FERRULE_I32:
+    return ((const int32_t *)t->data)[i];
+  case FERRULE_U32:
+    return ((const uint32_t *)t->data)[i];
+  case FERRULE_I64:
+    return (double)((const int64_t *)t->data)[i];
+  case FERRULE_U64:
+    return (double)((const uint64_t *)t->data)[i];
+  default:
+    return ((const uint8_t *)t->data)[i];
+  }
+}
+
+static bool is_float(int dtype) {
+  return dtype == FERRULE_F32 || dtype == FERRULE_F64 || dtype == FERRULE_F16 ||
+         dtype == FERRULE_BF16;
+}
+
+static void print_shape(const ferrule_tensor *t) {
+  printf("%s[", fe_element_name(t->dtype));
+  for (int d = 0; d < t->rank; d++)
+    printf("%s%lld", d ? "," : "", (long long)t->dims[d]);
+  printf("]");
+}
+
+static void print_output(const char *name, const ferrule_tensor *t) {
+  int64_t n = fe_tensor_elements(t), shown = n < 8 ? n : 8;
+  printf("%s: ", name);
+  print_shape(t);
+  printf(" =");
+  for (int64_t i = 0; i < shown; i++)
+    printf(" %.6g", element(t, i));
+  if (shown < n) {
+    double low = INFINITY, high = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+      double v = element(t, i);
+      low = v < low ? v : low;
+      high = v > high ? v : high;
+      sum += v;
+    }
+    printf(" ... (min %.6g, max %.6g, mean %.6g)", low, high, sum / (double)n);
+  }
+  printf("\n");
+}
+
+//===-- Comparison ----------------------------------------------------------//
+
+/// Says how `got` differs from `want`; true when it does not.
+static bool compare(const fe_run_request *r, const char *name,
+                    const ferrule_tensor *got, const ferrule_tensor *want) {
+  bool same = got->rank == want->rank &&
+              fe_element_size(got->dtype) == fe_element_size(want->dtype);
+  for (int d = 0; same && d < got->rank; d++)
+    same = got->dims[d] == want->dims[d];
+  if (!same) {
+    printf("%s: ", name);
+    print_shape(got);
+    printf(" should be ");
+    print_shape(want);
+    printf("\n");
+    return false;
+  }
+  int64_t n = fe_tensor_elements(got), wrong = 0, worst = 0;
+  double max_error = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double a = element(got, i), b = element(want, i), error = fabs(a - b);
+    bool equal = a == b || (isnan(a) && isnan(b));
+    if (equal)
+      continue;
+    if (!(error <= max_error)) {
+      max_error = error;
+      worst = i;
+    }
+    if (!is_float(got->dtype) || !(error <= r->atol + r->rtol * fabs(b)))
+      wrong++;
+  }
+  printf("%s: ", name);
+  print_shape(got);
+  if (wrong)
+    printf(" differs in %lld of %lld elements; worst at %lld: %.9g, should be "
+           "%.9g\n",
+           (long long)wrong, (long long)n, (long long)worst,
+           element(got, worst), element(want, worst));
+  else
+    printf(" matches, largest difference %.3g\n", max_error);
+  return !wrong;
+}
+
+static int verify(fe_cli *c, const fe_run_request *r, fe_loaded *m) {
+  int code = 0;
+  for (unsigned i = 0; i < m->model->n_outputs; i++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/output_%u.npy", r->verify, i);
+    ferrule_tensor want;
+    const char *wrong = fe_npy_read(path, &want);
+    if (wrong) {
+      fe_cli_error(c, "%s: %s", path, wrong);
+      code = EXIT_REFUSED;
+      continue;
+    }
+    if (!compare(r, m->model->outputs[i].name, &m->outputs[i], &want))
+      code = EXIT_REFUSED;
+    free(want.data);
+  }
+  return code;
+}
+
+//===-- The command ---------------------------------------------------------//
+
+static int read_inputs(fe_cli *c, const fe_run_request *r, fe_loaded *m) {
+  int code = 0;
+  for (unsigned i = 0; r->verify && i < m->model->n_inputs && !code; i++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/input_%u.npy", r->verify, i);
+    code = fe_loaded_input(c, m, NULL, i, path);
+  }
+  for (int i = 0; i < r->n_inputs && !code; i++) {
+    const char *eq = strchr(r->inputs[i], '=');
+    if (!eq && m->model->n_inputs == 1) {
+      code = fe_loaded_input(c, m, NULL, 0, r->inputs[i]);
+      continue;
+    }
+    if (!eq)
+      return fe_cli_usage(c, "--input wants NAME=FILE, not '%s'", r->inputs[i]);
+    char *name = strndup(r->inputs[i], (size_t)(eq - r->inputs[i]));
+    code = name ? fe_loaded_input(c, m, name, 0, eq + 1) : EXIT_REFUSED;
+    free(name);
+  }
+  if (!code && r->random)
+    code = fe_loaded_randomize(c, m, r->seed);
+  const char *missing = code ? NULL : fe_loaded_missing(m);
+  if (missing)
+    return fe_cli_usage(c,
+                        "input '%s' is missing: give --input %s=FILE.npy, "
+                        "or --random",
+                        missing, missing);
+  return code;
+}
+
+/// Names may hold what file names may not: anything but [A-Za-z0-9._-] is '_'.
+static void file_name(const char *name, char *out, size_t size) {
+  size_t n = 0;
+  for (; name[n] && n + 1 < size; n++) {
+    char ch = name[n];
+    bool plain = (ch >= '0' && ch <= '9') || (ch >= 'a' && ch <= 'z') ||
+                 (ch >= 'A' && ch <= 'Z') || ch == '_' || ch == '-' ||
+                 (ch == '.' && n);
+    out[n] = plain ? ch : '_';
+  }
+  out[n] = 0;
+}
+
+static int write_outputs(fe_cli *c, const char *folder, fe_loaded *m) {
+  if (mkdir(folder, 0777) && errno != EEXIST) {
+    fe_cli_error(c, "%s: %s", folder, strerror(errno));
+    return EXIT_REFUSED;
+  }
+  for (unsigned i = 0; i < m->model->n_outputs; i++) {
+    char name[200], path[4096];
+    file_name(m->model->outputs[i].name, name, sizeof name);
+    snprintf(path, sizeof path, "%s/%s.npy", folder, name);
+    const char *wrong = fe_npy_write(path, &m->outputs[i]);
+    if (wrong) {
+      fe_cli_error(c, "%s: %s", path, wrong);
+      return EXIT_REFUSED;
+    }
+    printf("wrote %s\n", path);
+  }
+  return 0;
+}
+
+static int run_loaded(fe_cli *c, const fe_run_request *r, fe_loaded *m) {
+  int code = read_inputs(c, r, m);
+  if (!code)
+    code = fe_loaded_prepare(c, m, r->threads);
+  double start = fe_now();
+  if (!code)
+    code = fe_loaded_run(c, m);
+  double seconds = fe_now() - start;
+  if (code)
+    return code;
+  if (r->verify) {
+    code = verify(c, r, m);
+  } else {
+    for (unsigned i = 0; i < m->model->n_outputs; i++)
+      print_output(m->model->outputs[i].name, &m->outputs[i]);
+  }
+  if (!c->quiet)
+    fprintf(stderr, "%s%.3f ms\n", m->program ? "compiled, ran in " : "ran in ",
+            1e3 * seconds);
+  if (r->output) {
+    int written = write_outputs(c, r->output, m);
+    code = code ? code : written;
+  }
+  return code;
+}
+
+static bool number(fe_cli *c, const char *text, double *out) {
+  char *end;
+  *out = strtod(text, &end);
+  if (*text && !*end && *out >= 0)
+    return true;
+  fe_cli_usage(c, "'%s' is not a number from 0 on", text);
+  return false;
+}
+
+int fe_cmd_run(fe_cli *c) {
+  fe_run_request r = {.threads = 1, .rtol = 1e-3, .atol = 1e-4};
+  const char *value;
+  double x;
+  int o;
+  while ((o = fe_cli_next(c, &value)) >= 0) {
+    switch (o) {
+    case INPUT:
+      if (r.n_inputs == (int)FE_COUNT(r.inputs))
+        return fe_cli_usage(c, "more than %zu --input", FE_COUNT(r.inputs));
+      r.inputs[r.n_inputs++] = value;
+      break;
+    case OUTPUT:
+      r.output = value;
+      break;
+    case VERIFY:
+      r.verify = value;
+      break;
+    case RANDOM:
+      r.random = true;
+      break;
+    case SEED:
+    case THREADS:
+      if (!number(c, value, &x))
+        return EXIT_USAGE;
+      if (o == SEED)
+        r.seed = (uint64_t)x;
+      else
+        r.threads = x < 1 ? 1 : x > 256 ? 256 : (int)x;
+      break;
+    case RTOL:
+    case ATOL:
+      if (!number(c, value, o == RTOL ? &r.rtol : &r.atol))
+        return EXIT_USAGE;
+      break;
+    }
+  }
+  if (o == -2)
+    return EXIT_USAGE;
+  if (c->n_positional != 1)
+    return fe_cli_usage(c, "one model is wanted");
+  fe_loaded m;
+  int code = fe_loaded_open(c, c->positional[0], &m);
+  if (!code)
+    code = run_loaded(c, &r, &m);
+  fe_loaded_close(&m);
+  return code;
+}
