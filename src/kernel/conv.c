@@ -11,8 +11,8 @@
 // start with; the rest of the epilogue works on them before they are stored.
 //
 // Items are (image, panel, part of the image), ordered so that what is reused
-// stays in cache: panels outside when a whole image and a panel fit into L2,
-// otherwise parts of the image outside. Where the weights are larger than the
+// stays in cache: parts of the image outside when all weights do or the image
+// does not; otherwise panels outside. Where the weights are larger than the
 // cache, each tile prefetches its share of the next panel.
 //
 //===----------------------------------------------------------------------===//
@@ -20,8 +20,8 @@
 #include "kernel/window.h"
 
 #define MAX_ACC 32
-#define PART_TILES 8    // tiles of a part when it is a piece of a row
-#define PATTERN_MAX 100 // pixels of images that are cut regardless of rows
+#define PART_CYCLES 3500 // work that is worth the arithmetic of an item
+#define PATTERN_MAX 100  // pixels of images that are cut regardless of rows
 
 typedef enum conv_order {
   PANEL_IMAGE_PART,
@@ -42,6 +42,7 @@ typedef struct conv {
   conv_order order;
   conv_parts parts;
   int64_t rows_of_part;
+  int64_t tiles_of_part; // when it is a piece of a row
   bool prefetch;
   MlirValue in, weights, bias, scratch; // flat memrefs
   MlirValue n_images, n_parts, n_panels;
@@ -437,7 +438,7 @@ static bool epilogue_needs_rows(const fe_epilogue *e) {
   return false;
 }
 
-static void choose(conv *c, int64_t n_images) {
+static void choose(conv *c) {
   fe_ir *ir = c->g.ir;
   const fe_target *t = c->g.target;
   fe_window *w = &c->win;
@@ -455,10 +456,13 @@ static void choose(conv *c, int64_t n_images) {
   int64_t pixels = w->out[0] == FE_DYN || w->out[1] == FE_DYN
                        ? FE_DYN
                        : w->out[0] * w->out[1];
+  int64_t cycles = m * nk * c->channels * w->kernel[0] * w->kernel[1] / 2 + 1;
+  int64_t part = PART_CYCLES / cycles;
+  c->tiles_of_part = part < 4 ? 4 : part > 16 ? 16 : part;
   if (w->out[0] == 1) {
     c->parts = TILES_OF_ROW;
-    c->n_parts =
-        fe_ceildiv(ir, fe_window_tiles(ir, w, m), fe_index(ir, PART_TILES));
+    c->n_parts = fe_ceildiv(ir, fe_window_tiles(ir, w, m),
+                            fe_index(ir, c->tiles_of_part));
   } else if (pixels != FE_DYN && pixels <= PATTERN_MAX && w->out[1] < 12 &&
              w->in[1] != FE_DYN &&
              w->kernel[0] * w->kernel[1] * (pixels / m + 1) <= 64) {
@@ -466,14 +470,13 @@ static void choose(conv *c, int64_t n_images) {
     c->n_parts = fe_index(ir, 1);
   } else {
     c->parts = ROWS;
-    c->rows_of_part =
-        tiles == FE_DYN || tiles >= PART_TILES ? 1 : PART_TILES / tiles;
+    part = c->tiles_of_part;
+    c->rows_of_part = tiles == FE_DYN || tiles >= part ? 1 : part / tiles;
     c->n_parts = fe_ceildiv(ir, w->out_size[0], fe_index(ir, c->rows_of_part));
   }
-  c->order = !stays || (n_images == 1 && weights < (int64_t)t->l1_bytes)
-                 ? IMAGE_PART_PANEL
-             : weights > image ? PANEL_IMAGE_PART
-                               : IMAGE_PANEL_PART;
+  c->order = !stays || weights < (int64_t)t->l2_bytes / 2 ? IMAGE_PART_PANEL
+             : weights > image                            ? PANEL_IMAGE_PART
+                                                          : IMAGE_PANEL_PART;
   c->prefetch = weights > (int64_t)t->l2_bytes / 4 && !c->plain;
 }
 
@@ -490,7 +493,7 @@ static void extent(conv *c, unsigned in, MlirAffineExpr *items,
   unsigned m = fe_conv_rows(c->g.target, nk);
   if (c->parts == TILES_OF_ROW)
     parts = fe_dim_ceildiv(fe_dim_ceildiv(pixels, fe_dim_const(ir, m)),
-                           fe_dim_const(ir, PART_TILES));
+                           fe_dim_const(ir, c->tiles_of_part));
   else if (c->parts == ROWS)
     parts = fe_dim_ceildiv(h, fe_dim_const(ir, c->rows_of_part));
   int64_t panels = c->panels.main + (c->panels.last ? 1 : 0);
@@ -498,7 +501,7 @@ static void extent(conv *c, unsigned in, MlirAffineExpr *items,
   int64_t each =
       2 * c->channels * c->win.kernel[0] * c->win.kernel[1] * nk * c->lanes;
   MlirAffineExpr size =
-      c->parts == TILES_OF_ROW ? fe_dim_const(ir, m * PART_TILES)
+      c->parts == TILES_OF_ROW ? fe_dim_const(ir, m * c->tiles_of_part)
       : c->parts == ROWS ? fe_dim_mul(w, fe_dim_const(ir, c->rows_of_part))
                          : pixels;
   *cost = fe_dim_mul(size, fe_dim_const(ir, each));
@@ -527,7 +530,7 @@ fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
   c->weights = g->flat[weights];
   c->bias = g->flat[bias];
   fe_window_read(ir, g->root, g->arg[in], g->dest, &c->win);
-  choose(c, fe_static_dim(g->dest, 0));
+  choose(c);
   c->n_images = fe_dim(ir, g->dest, 0);
   c->n_panels = fe_index(ir, c->panels.main + (c->panels.last ? 1 : 0));
   if (fe_epilogue_has_loop(&c->epilogue)) {
