@@ -17,6 +17,7 @@ static fe_status run_plan(fe_ir *ir, MlirModule *module,
 static const fe_pass optimize[] = {
     {"canonicalize", fe_pass_canonicalize,
      "fold, merge and drop onnx ops, rewrite patterns"},
+    {"layout", fe_pass_layout, "convolution networks in blocks of channels"},
     {0}};
 static const fe_pass lower[] = {
     {"lower", fe_pass_lower, "onnx to linalg, krnl and kernels"}, {0}};
