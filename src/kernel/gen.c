@@ -12,6 +12,8 @@
 #include <string.h>
 
 const fe_generator fe_generators[] = {
+    {"attention", fe_generate_attention},
+    {"attention_masked", fe_generate_attention},
     {"contract", fe_generate_contract},   {"conv", fe_generate_conv},
     {"depthwise", fe_generate_depthwise}, {"pack", fe_generate_pack},
     {"pool", fe_generate_pool},           {"unpack", fe_generate_unpack},

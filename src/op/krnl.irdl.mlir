@@ -166,4 +166,45 @@ irdl.dialect @krnl {
     irdl.results(result: %result)
     irdl.attributes {"permutation" = %permutation}
   }
+
+  // softmax(scale * q k^T [+ mask]) v for every batch and head. layouts: of q,
+  // k, v and the result, one letter per dim: b batch, s sequence, h heads, d
+  // the elements of a head, which must be last; "bshd" spares transposes. A dim
+  // t holds several of q, k, v: `pick` says which (of q, k, v). k and v may
+  // have fewer heads. causal = 1: query i sees keys up to i + keys - queries.
+  // The mask is added, [b, h, queries, keys] or fewer dims, 1 is broadcast. f32.
+  irdl.operation @attention {
+    %q = irdl.base "!builtin.tensor"
+    %k = irdl.base "!builtin.tensor"
+    %v = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %float = irdl.base "#builtin.float"
+    %causal = irdl.base "#builtin.integer"
+    %layouts = irdl.base "#builtin.array"
+    %pick = irdl.base "#builtin.dense_array"
+    irdl.operands(q: %q, k: %k, v: %v, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"scale" = %float, "causal" = %causal,
+      "layouts" = %layouts, "pick" = %pick
+    }
+  }
+
+  irdl.operation @attention_masked {
+    %q = irdl.base "!builtin.tensor"
+    %k = irdl.base "!builtin.tensor"
+    %v = irdl.base "!builtin.tensor"
+    %mask = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %float = irdl.base "#builtin.float"
+    %causal = irdl.base "#builtin.integer"
+    %layouts = irdl.base "#builtin.array"
+    %pick = irdl.base "#builtin.dense_array"
+    irdl.operands(q: %q, k: %k, v: %v, mask: %mask, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"scale" = %float, "causal" = %causal,
+      "layouts" = %layouts, "pick" = %pick
+    }
+  }
 }
