@@ -314,8 +314,8 @@ static void nest(fe_nest *n) {
   bool earlier = false; // a reduction outside of a parallel iterator
   for (unsigned d = 0; d < outer; d++)
     earlier |= !n->parallel[d];
-  bool in_registers = !earlier && outer < n->n_iters;
-  if (!in_registers)
+  bool in_registers = outer < n->n_iters;
+  if (!in_registers || earlier)
     for (unsigned k = 0; k < n_out; k++)
       if (reduces(n, k) && !fe_is_null(n->init[k]))
         initial_nest(n, k);
@@ -339,7 +339,7 @@ static void nest(fe_nest *n) {
       if (!reduces(n, k))
         continue;
       which[n_acc] = k;
-      start[n_acc++] = !fe_is_null(n->init[k])
+      start[n_acc++] = !fe_is_null(n->init[k]) && !earlier
                            ? n->init[k]
                            : fe_load(ir, n->memref[n->n_in + k],
                                      subscripts(n, n->n_in + k, idx), idx);
