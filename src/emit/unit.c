@@ -61,6 +61,32 @@ static fe_status run_passes(fe_ir *ir, MlirModule m, const char *pipeline) {
   return FE_FAILED;
 }
 
+/// Loops around vector.fma were unrolled by whoever wrote them as far as there
+/// are registers; LLVM would multiply the code of the ends of a matrix.
+static void keep_rolled(MlirOperation op, void *user) {
+  fe_ir *ir = user;
+  if (!fe_op_is(op, "scf.for"))
+    return;
+  MlirOperation in = mlirBlockGetFirstOperation(fe_region_block(op, 0));
+  while (!mlirOperationIsNull(in) && !fe_op_is(in, "vector.fma"))
+    in = mlirOperationGetNextInBlock(in);
+  if (!mlirOperationIsNull(in))
+    fe_set_attr(ir, op,
+                fe_named(ir, "llvm.loop_annotation",
+                         fe_attr_parse(ir, "#llvm.loop_annotation<unroll = "
+                                           "<disable = true>>")));
+}
+
+/// The lowering leaves the annotation where the translation does not look.
+static MlirWalkResult annotate_branch(MlirOperation op, void *user) {
+  (void)user;
+  MlirAttribute a = mlirOperationGetDiscardableAttributeByName(
+      op, fe_str("llvm.loop_annotation"));
+  if (!mlirAttributeIsNull(a) && fe_op_in(op, "llvm"))
+    mlirOperationSetInherentAttributeByName(op, fe_str("loop_annotation"), a);
+  return MlirWalkResultAdvance;
+}
+
 static fe_status to_llvm_dialect(fe_ir *ir, MlirModule m, unsigned kinds) {
   if (kinds & FE_UNIT_KERNELS) {
     MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(m));
@@ -70,6 +96,7 @@ static fe_status to_llvm_dialect(fe_ir *ir, MlirModule m, unsigned kinds) {
         fe_abi_kernel(ir, m, op);
     }
     fe_mathlib_calls(ir, m);
+    fe_walk(mlirModuleGetBody(m), keep_rolled, ir);
   }
   if (kinds & FE_UNIT_MAIN) {
     if (run_passes(ir, m, MAIN_TO_BRANCHES) == FE_FAILED)
@@ -78,8 +105,13 @@ static fe_status to_llvm_dialect(fe_ir *ir, MlirModule m, unsigned kinds) {
   }
   if (fe_ir_ok(ir, "emit", m) == FE_FAILED)
     return FE_FAILED;
-  return run_passes(ir, m,
-                    kinds & FE_UNIT_KERNELS ? KERNELS_TO_LLVM : MAIN_TO_LLVM);
+  if (run_passes(ir, m,
+                 kinds & FE_UNIT_KERNELS ? KERNELS_TO_LLVM : MAIN_TO_LLVM) ==
+      FE_FAILED)
+    return FE_FAILED;
+  mlirOperationWalk(mlirModuleGetOperation(m), annotate_branch, NULL,
+                    MlirWalkPostOrder);
+  return FE_OK;
 }
 
 //===-- LLVM
