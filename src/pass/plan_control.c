@@ -61,20 +61,14 @@ static MlirValue receive(fe_plan_state *s, MlirValue v, MlirBlock block,
 }
 
 /// Heap memory with the contents of y that the receiver of a block's yield
-/// holds from now on: y's own when it has no other holder, else a copy.
+/// holds from now on: y's own when the block holds it, else a copy.
 static MlirValue hand_over(fe_plan_state *s, MlirValue y, MlirOperation yield) {
   const fe_pvalue *v = fe_pvalue_of(s, y);
   fe_buffer *b = v->n == 1 ? buffer(s, v->at[0]) : NULL;
   bool mine = b && (b->place == FE_IN_HEAP || b->place == FE_GIVEN) &&
               !b->kept && !b->moved &&
               mlirBlockEqual(b->block, mlirOperationGetBlock(yield));
-  unsigned seen = 0;
-  for (unsigned i = 0; mine && i < fe_n_operands(yield); ++i) {
-    const fe_pvalue *o = fe_pvalue_of(s, fe_operand(yield, i));
-    for (unsigned k = 0; o && k < o->n; ++k)
-      seen += o->at[k] == v->at[0];
-  }
-  if (mine && seen == 1) {
+  if (mine) {
     b->moved = true;
     return v->ptr;
   }

@@ -1,0 +1,6 @@
+// FAILS
+// CHECK: internal error: 'here': main has an operation that plan does not know
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = math.absf %x : tensor<4xf32> loc("here")
+  return %0 : tensor<4xf32>
+}
