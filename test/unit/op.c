@@ -238,6 +238,141 @@ static void follows_shapes(void **state) {
   end(f);
 }
 
+static MlirValue ints(fixture *f, unsigned n, const int64_t *v) {
+  return fe_constant_i64s(&f->ir, n, v);
+}
+#define INTS(f, ...)                                                           \
+  ints((f), sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t),                \
+       (int64_t[]){__VA_ARGS__})
+
+static MlirValue with_axis(fixture *f, const char *name, unsigned n,
+                           const MlirValue *in, int64_t axis) {
+  MlirNamedAttribute a = fe_at_i64(&f->ir, "axis", axis);
+  return fe_first(fe_onnx(&f->ir, name, n, in, 1, 1, &a));
+}
+
+/// What exporters make of x.view(x.shape[0], x.shape[1] // 2, -1) and so on.
+static void follows_shape_computations(void **state) {
+  (void)state;
+  fixture *f = begin();
+  fe_ir *ir = &f->ir;
+  MlirBlock b =
+      ARGS(f, "tensor<?x?x8xf32, affine_map<()[s0, s1] -> (s0, s1, 8)>>",
+           "tensor<1x512xi64>");
+  fe_symbol(ir, "batch");
+  fe_symbol(ir, "length");
+  MlirValue x = fe_block_arg(b, 0), table = fe_block_arg(b, 1);
+  MlirValue shape = fe_onnx1(ir, "Shape", x);
+  MlirValue batch =
+      with_axis(f, "Gather", 2, (MlirValue[]){shape, INTS(f, 0)}, 0);
+  MlirValue length =
+      fe_onnx1(ir, "Slice", shape, INTS(f, 1), INTS(f, 2), INTS(f, 0));
+  MlirValue half = fe_onnx1(ir, "Div", length, INTS(f, 2));
+  MlirValue wanted =
+      with_axis(f, "Concat", 3, (MlirValue[]){batch, half, INTS(f, -1)}, 0);
+  fe_contents c;
+  assert_true(fe_contents_of(ir, wanted, &c));
+  assert_int_equal(c.n, 3);
+  assert_int_equal(fe_dim_static(c.at[2]), -1);
+  assert_type(
+      f,
+      fe_onnx1(ir, "Reshape", x,
+               with_axis(f, "Concat", 2, (MlirValue[]){batch, INTS(f, -1)}, 0)),
+      "tensor<?x?xf32, affine_map<()[s0, s1] -> (s0, s1 * 8)>>");
+  assert_type(f,
+              fe_onnx1(ir, "Expand", fe_constant_scalar(ir, FE_F32, 1), shape),
+              "tensor<?x?x8xf32, affine_map<()[s0, s1] -> (s0, s1, 8)>>");
+  // Position embeddings: the first `length` columns of a table.
+  MlirValue axis1 = INTS(f, 1);
+  assert_type(f, fe_onnx1(ir, "Slice", table, INTS(f, 0), length, axis1),
+              "tensor<1x?xi64, affine_map<()[s0, s1] -> (1, s1)>>");
+  assert_type(f,
+              fe_onnx1(ir, "Slice", x, INTS(f, 1), INTS(f, INT64_MAX), axis1),
+              "tensor<?x?x8xf32, affine_map<()[s0, s1] -> (s0, s1 - 1, 8)>>");
+  assert_type(
+      f, fe_onnx1(ir, "Slice", x, INTS(f, 0), INTS(f, -1), axis1, INTS(f, 2)),
+      "tensor<?x?x8xf32, affine_map<()[s0, s1] -> (s0, (s1 - 1) ceildiv 2, "
+      "8)>>");
+  assert_type(f, with_axis(f, "Concat", 2, (MlirValue[]){x, x}, 1),
+              "tensor<?x?x8xf32, affine_map<()[s0, s1] -> (s0, s1 * 2, 8)>>");
+  assert_type(f, fe_onnx1(ir, "Tile", x, INTS(f, 1, 3, 2)),
+              "tensor<?x?x16xf32, affine_map<()[s0, s1] -> (s0, s1 * 3, 16)>>");
+  // Only the run knows how many: a new symbol.
+  assert_type(f, fe_onnx1(ir, "Slice", x, INTS(f, 0), INTS(f, 5), axis1),
+              "tensor<?x?x8xf32, affine_map<()[s0, s1, s2] -> (s0, s2, 8)>>");
+  // torch's expand: where(shape == -1, ones, shape).
+  MlirValue is_minus = fe_onnx1(ir, "Equal", shape, INTS(f, -1));
+  MlirValue chosen = fe_onnx1(ir, "Where", is_minus, INTS(f, 1, 1, 1), shape);
+  assert_true(fe_contents_of(ir, chosen, &c));
+  assert_true(fe_dim_same(c.at[1], fe_dim_symbol(ir, 1)));
+  // Half of it, through floats.
+  MlirNamedAttribute to_float = fe_at_i64(ir, "to", FE_F32),
+                     to_int = fe_at_i64(ir, "to", FE_I64);
+  MlirValue number = fe_first(fe_onnx(ir, "Cast", 1, &length, 1, 1, &to_float));
+  MlirValue two = fe_constant_scalar(ir, FE_F32, 2);
+  number = fe_onnx1(ir, "Floor", fe_onnx1(ir, "Div", number, two));
+  number = fe_first(fe_onnx(ir, "Cast", 1, &number, 1, 1, &to_int));
+  assert_true(fe_contents_of(ir, number, &c));
+  assert_true(fe_dim_same(
+      c.at[0], fe_dim_floordiv(fe_dim_symbol(ir, 1), fe_dim_const(ir, 2))));
+  assert_ok(f);
+  end(f);
+}
+
+/// Sums of sums: evaluated once each, not 2^60 times.
+static void shares_contents(void **state) {
+  (void)state;
+  fixture *f = begin();
+  fe_ir *ir = &f->ir;
+  ARGS(f, "tensor<f32>");
+  MlirValue v = INTS(f, 1);
+  for (int i = 0; i < 60; ++i)
+    v = fe_onnx1(ir, "Add", v, v);
+  int64_t n = 0;
+  assert_int_equal(fe_const_ints(ir, v, &n, 1), 1);
+  assert_true(n == (int64_t)1 << 60);
+  assert_ok(f);
+  end(f);
+}
+
+//===-- Import --------------------------------------------------------------//
+
+static void upgrades_and_expands_nodes(void **state) {
+  (void)state;
+  fixture *f = begin();
+  fe_ir *ir = &f->ir;
+  MlirBlock b = ARGS(f, "tensor<2x3x4xf32>", "tensor<3xf32>");
+  fe_node n = {.ir = ir, .row = fe_op_find("", "Add", 6), .opset = 6};
+  n.n_out = 1;
+  fe_push(f->u->arena, &n.in, fe_block_arg(b, 0));
+  fe_push(f->u->arena, &n.in, fe_block_arg(b, 1));
+  fe_node_set_int(&n, "axis", 1);
+  fe_node_set_int(&n, "broadcast", 1);
+  MlirValue results[3];
+  assert_int_equal(fe_node_make(&n, results), FE_OK);
+  assert_type(f, results[0], "tensor<2x3x4xf32>");
+  assert_type(f, fe_operand(fe_def(results[0]), 1), "tensor<3x1xf32>");
+
+  fe_node split = {.ir = ir, .row = fe_op_find("", "Split", 11), .opset = 11};
+  split.n_out = 2;
+  fe_push(f->u->arena, &split.in, fe_block_arg(b, 0));
+  fe_node_set_int(&split, "axis", -1);
+  fe_node_set_ints(&split, "split", 2, (int64_t[]){1, 3});
+  assert_int_equal(fe_node_make(&split, results), FE_OK);
+  assert_type(f, results[0], "tensor<2x3x1xf32>");
+  assert_type(f, results[1], "tensor<2x3x3xf32>");
+
+  fe_node wrong = {.ir = ir, .row = fe_op_find("", "Relu", 13), .opset = 13};
+  wrong.n_out = 1;
+  fe_push(f->u->arena, &wrong.in, fe_block_arg(b, 0));
+  fe_node_set_int(&wrong, "slope", 1);
+  assert_int_equal(fe_node_make(&wrong, results), FE_FAILED);
+  assert_message(f, "the operator has no attribute 'slope'");
+  f->u->diags.errors = 0;
+  assert_ok(f);
+  end(f);
+}
+
 //===-- Constants -----------------------------------------------------------//
 
 static void constants_keep_their_bytes(void **state) {
@@ -290,6 +425,9 @@ int main(void) {
       cmocka_unit_test(infers_broadcast),
       cmocka_unit_test(refuses_with_names),
       cmocka_unit_test(follows_shapes),
+      cmocka_unit_test(follows_shape_computations),
+      cmocka_unit_test(shares_contents),
+      cmocka_unit_test(upgrades_and_expands_nodes),
       cmocka_unit_test(constants_keep_their_bytes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
