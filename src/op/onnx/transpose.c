@@ -4,11 +4,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A permutation that keeps the order of all dims but those of size 1 moves
-// nothing and is a reshape. Otherwise a generic whose input is read through
-// the permutation, so that it can become part of what uses it.
+// nothing and is a reshape. One that keeps the last dim is a generic whose
+// input is read through the permutation, so that it can become part of what
+// uses it. All others are krnl.transpose, done in registers.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/lowering.h"
 
 /// Dim i of the result is dim perm[i] of the operand. The attribute is empty
 /// for "reversed". False when it is no permutation.
@@ -49,6 +51,22 @@ static bool contents_transpose(fe_ir *ir, MlirOperation op, fe_contents *out) {
   return out->dims.rank < 2 && fe_contents_first(ir, op, out);
 }
 
+/// The root on `in`, result dims `sizes`.
+static MlirValue transpose_root(fe_lower *l, MlirValue in, unsigned rank,
+                                const unsigned *perm, const MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  int64_t permutation[FE_MAX_RANK];
+  for (unsigned i = 0; i < rank; ++i)
+    permutation[i] = perm[i];
+  MlirValue dest = fe_empty_tensor(l->state, fe_elem_of(in), rank, sizes);
+  MlirType type = mlirValueGetType(dest);
+  MlirValue r = fe_first(
+      FE_OP(ir, "krnl.transpose", FE_VALUES(in, dest), FE_TYPES(type),
+            FE_ATTRS(fe_at_i64s(ir, "permutation", rank, permutation))));
+  fe_note_sizes(l->state, r, rank, sizes);
+  return r;
+}
+
 static fe_status lower_transpose(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]), perm[FE_MAX_RANK];
@@ -56,16 +74,22 @@ static fe_status lower_transpose(fe_lower *l) {
   MlirValue sizes[FE_MAX_RANK];
   MlirAffineExpr from[FE_MAX_RANK];
   bool moves = false;
-  for (unsigned i = 0, last = 0; i < rank; ++i) {
+  unsigned last = 0, greatest = 0; // of the dims that are not 1
+  for (unsigned i = 0; i < rank; ++i) {
     sizes[i] = fe_size(l, l->in[0], perm[i]);
     from[perm[i]] = mlirAffineDimExprGet(ir->ctx, i);
     if (fe_static_dim(l->in[0], perm[i]) == 1)
       continue;
     moves |= perm[i] < last;
     last = perm[i];
+    greatest = last > greatest ? last : greatest;
   }
   if (!moves) {
     l->out[0] = fe_reshape(l, l->in[0], fe_out_elem(l, 0), rank, sizes);
+    return FE_OK;
+  }
+  if (last != greatest) {
+    l->out[0] = transpose_root(l, l->in[0], rank, perm, sizes);
     return FE_OK;
   }
   MlirAffineMap map = mlirAffineMapGet(ir->ctx, rank, 0, rank, from);
