@@ -49,9 +49,10 @@ typedef struct attention {
   int64_t n_queries, n_keys; // FE_DYN when unknown
   MlirValue batches, heads, heads_kv, queries, keys;
   int64_t block, query_block; // keys, queries
+  int64_t row;                // distance of rows of scores: not a power of two
   bool one_block;
   MlirValue panels;      // K [block / width][depth][width], flat
-  MlirValue scores;      // [FE_ROWS][block], flat
+  MlirValue scores;      // [FE_ROWS][row], flat
   MlirValue top, shrink; // [FE_ROWS]: maximum now, factor for what was before
   MlirValue inverse;     // [FE_ROWS]: 1 / sum
   MlirValue results, maxima, sums; // of tiles, between blocks of keys
@@ -201,7 +202,7 @@ static void score_panel(attention *a, const tile *t, MlirValue key, bool full,
         active = fe_sub(ir, a->count, column);
       s = masked(a, t, i, column, active, fe_mul(ir, s, scale));
       top[i] = fe_vmax(ir, s, top[i]);
-      MlirValue at = fe_add_static(ir, column, i * a->block);
+      MlirValue at = fe_add_static(ir, column, i * a->row);
       fe_vstore(ir, s, a->scores, 1, &at);
     }
 }
@@ -246,7 +247,7 @@ static void score(attention *a, const tile *t, MlirValue *top) {
 static MlirValue exponentials(attention *a, const tile *t, MlirValue row) {
   fe_ir *ir = a->g.ir;
   MlirValue top = fe_splat(ir, fe_load(ir, a->top, 1, &row), a->lanes);
-  MlirValue start = fe_mul(ir, row, fe_index(ir, a->block));
+  MlirValue start = fe_mul(ir, row, fe_index(ir, a->row));
   MlirValue acc[4], next[4], done = fe_index(ir, 0);
   for (unsigned u = 0; u < 4; ++u)
     acc[u] = fe_float(ir, a->vec, 0);
@@ -410,7 +411,7 @@ static void weigh_panel(attention *a, const tile *t, const columns *c) {
                                  &at);
   }
   for (unsigned i = 0; i < t->height; ++i) {
-    MlirValue at = fe_add_static(ir, r.iv, i * a->block);
+    MlirValue at = fe_add_static(ir, r.iv, i * a->row);
     MlirValue x = fe_splat(ir, fe_load(ir, a->scores, 1, &at), a->lanes);
     for (unsigned j = 0; j < c->vectors; ++j) {
       unsigned p = i * c->vectors + j;
@@ -657,8 +658,9 @@ fe_status fe_generate_attention(fe_ir *ir, const fe_target *target,
                       : (a.n_keys + a.width - 1) / a.width * a.width;
   a.one_block = whole != FE_DYN && whole <= most;
   a.block = a.one_block ? whole : most < FE_KEYS ? most : FE_KEYS;
+  a.row = a.block + a.lanes;
   a.panels = scratch(&a, a.block * a.depth);
-  a.scores = scratch(&a, FE_ROWS * a.block);
+  a.scores = scratch(&a, FE_ROWS * a.row);
   a.top = scratch(&a, FE_ROWS);
   a.shrink = scratch(&a, FE_ROWS);
   a.inverse = scratch(&a, FE_ROWS);
