@@ -3,7 +3,7 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// usage: bench_attention [SEQUENCE [HEADS DEPTH [TARGET]]]
+// usage: bench_attention [SEQUENCE [HEADS DEPTH [TARGET [dynamic]]]]
 // One layer, [1][sequence][heads][depth], a mask over keys; best of many runs
 // on one core, against the multiplications of the two matrix products.
 //
@@ -53,13 +53,13 @@ static void run(int64_t s, int64_t h, int64_t d, const char *target,
                    kj_make(data[2], 4, dims), kj_make(mask, 4, dm),
                    kj_make(data[3], 4, dims)};
   kj_array *args[] = {&a[0], &a[1], &a[2], &a[3], &a[4]};
-  int64_t block = dynamic || s > 128 ? 128 : s;
+  int64_t block = dynamic || s > 256 ? 256 : s;
   int64_t items = h * ((s + block - 1) / block);
   double best = 1e9, total = 0;
   for (int i = 0; i < 3000 && (total < 0.3 || i < 4); ++i) {
-    double start = fe_now();
+    double start = kj_now();
     kj_run(&j, 0, items, 5, args);
-    double time = fe_now() - start;
+    double time = kj_now() - start;
     total += time;
     best = time < best ? time : best;
   }
@@ -76,10 +76,9 @@ static void run(int64_t s, int64_t h, int64_t d, const char *target,
 }
 
 int main(int argc, char **argv) {
-  if (argc > 5) { run(atol(argv[1]), atol(argv[2]), atol(argv[3]), argv[4], true); return 0; }
   if (argc > 1) {
     run(atol(argv[1]), argc > 3 ? atol(argv[2]) : 12,
-        argc > 3 ? atol(argv[3]) : 64, argc > 4 ? argv[4] : "native", false);
+        argc > 3 ? atol(argv[3]) : 64, argc > 4 ? argv[4] : "native", argc > 5);
     return 0;
   }
   static const int64_t sizes[] = {64, 128, 197, 384, 512, 1024};

@@ -28,13 +28,13 @@ static double peak(void) {
   lanes acc[16] = {{0}}, x = {1.0000001f}, y = {1e-9f};
   double best = 0;
   for (int round = 0; round < 20; ++round) {
-    double start = fe_now();
+    double start = kj_now();
     for (int i = 0; i < 1000000; ++i) {
 #pragma GCC unroll 16
       for (int j = 0; j < 16; ++j)
         FMA(acc[j], x, y);
     }
-    double rate = 1e6 * 16 * 32 / (fe_now() - start) / 1e9;
+    double rate = 1e6 * 16 * 32 / (kj_now() - start) / 1e9;
     best = rate > best ? rate : best;
   }
   return best;
@@ -144,9 +144,9 @@ static void run(double roof, int64_t m, int64_t n, int64_t k, const char *form,
   int64_t items = panels * ((m + p.row_block - 1) / p.row_block);
   double best = 1e9, total = 0;
   for (int i = 0; i < 1000 && (total < 0.3 || i < 4); ++i) {
-    double start = fe_now();
+    double start = kj_now();
     kj_run(&j, 0, items, 4, args);
-    double time = fe_now() - start;
+    double time = kj_now() - start;
     total += time;
     best = time < best ? time : best;
   }

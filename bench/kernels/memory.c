@@ -39,9 +39,9 @@ static void run(const char *name, const char *text, unsigned rank,
   kj_array *args[] = {&ax, &ap, &ap, &ay};
   double best = 1e9, total = 0;
   for (int i = 0; i < 5000 && (total < 0.2 || i < 4); ++i) {
-    double start = fe_now();
+    double start = kj_now();
     kj_run(&j, 0, j.items, 4, args);
-    double time = fe_now() - start;
+    double time = kj_now() - start;
     total += time;
     best = time < best ? time : best;
   }

@@ -26,7 +26,7 @@
 #define FE_LOG2E 1.4426950408889634
 #define FE_KEYS 512       // in a block, when their number is unknown
 #define FE_SCRATCH 65536  // elements of K in a block, at most
-#define FE_QUERIES 128    // rows of Q in an item
+#define FE_QUERIES 256    // rows of Q in an item
 #define FE_ROWS 6         // of a tile
 #define FE_LOWEST (-1e38) // a maximum of nothing; its difference stays finite
 
@@ -51,8 +51,11 @@ typedef struct attention {
   int64_t block, query_block; // keys, queries
   int64_t row;                // distance of rows of scores: not a power of two
   bool one_block;
-  MlirValue panels;      // K [block / width][depth][width], flat
-  MlirValue scores;      // [FE_ROWS][row], flat
+  MlirValue panels; // K [block / width][depth][width], flat
+  MlirValue scores; // [FE_ROWS][row], flat
+  bool pack_v;
+  int64_t row_v;         // distance of rows of the copy and of `results`
+  MlirValue values;      // copy of a block of V [block][row_v], flat
   MlirValue top, shrink; // [FE_ROWS]: maximum now, factor for what was before
   MlirValue inverse;     // [FE_ROWS]: 1 / sum
   MlirValue results, maxima, sums; // of tiles, between blocks of keys
@@ -119,6 +122,27 @@ static void pack_keys(attention *a) {
   for (int64_t d = 0; d < a->depth; d += a->lanes)
     pack_square(a, r.iv, d, a->count);
   fe_for_end(ir, &r, 0, NULL);
+}
+
+/// V rows that lie apart, those of all heads side by side, fall into few sets
+/// of the caches: they are copied together.
+static void pack_values(attention *a) {
+  fe_ir *ir = a->g.ir;
+  fe_region r = fe_loop(ir, a->count);
+  MlirValue key = fe_add(ir, a->first_key, r.iv);
+  MlirValue from = offset(ir, a->v.start, key, a->v.seq);
+  MlirValue to = fe_mul(ir, r.iv, fe_index(ir, a->row_v));
+  for (int64_t d = 0; d < a->depth_v; d += a->lanes) {
+    MlirValue at = fe_add_static(ir, from, d), m = a->g.flat[a->v.arg];
+    int64_t left = a->depth_v - d;
+    MlirValue v =
+        left >= a->lanes
+            ? fe_vload(ir, a->lanes, m, 1, &at)
+            : fe_vload_masked(ir, a->lanes, fe_index(ir, left), m, 1, &at);
+    at = fe_add_static(ir, to, d);
+    fe_vstore(ir, v, a->values, 1, &at);
+  }
+  fe_loop_end(ir, &r);
 }
 
 //===-- Scores --------------------------------------------------------------//
@@ -339,9 +363,8 @@ static MlirValue active_in(const columns *c, unsigned j) {
 static MlirValue result_at(attention *a, const tile *t, const columns *c,
                            unsigned i, unsigned j) {
   fe_ir *ir = a->g.ir;
-  int64_t row = (a->depth_v + a->lanes - 1) / a->lanes * a->lanes;
   MlirValue at = state_at(a, t, fe_index(ir, i));
-  at = fe_mul(ir, at, fe_index(ir, row));
+  at = fe_mul(ir, at, fe_index(ir, a->row_v));
   return fe_add_static(ir, at, c->first + j * a->lanes);
 }
 
@@ -400,15 +423,16 @@ static void weigh_panel(attention *a, const tile *t, const columns *c) {
   start_values(a, t, c, acc);
   fe_region r =
       fe_for_begin(ir, fe_index(ir, 0), t->count, fe_index(ir, 1), n, acc);
-  MlirValue key = fe_add(ir, a->first_key, r.iv);
-  MlirValue from = offset(ir, a->v.start, key, a->v.seq);
+  MlirValue key = fe_add(ir, a->first_key, r.iv), m = a->g.flat[a->v.arg];
+  MlirValue from = a->pack_v ? fe_mul(ir, r.iv, fe_index(ir, a->row_v))
+                             : offset(ir, a->v.start, key, a->v.seq);
   for (unsigned j = 0; j < c->vectors; ++j) {
     MlirValue at = fe_add_static(ir, from, c->first + j * a->lanes);
     MlirValue active = active_in(c, j);
-    b[j] = fe_is_null(active)
-               ? fe_vload(ir, a->lanes, a->g.flat[a->v.arg], 1, &at)
-               : fe_vload_masked(ir, a->lanes, active, a->g.flat[a->v.arg], 1,
-                                 &at);
+    b[j] = a->pack_v ? fe_vload(ir, a->lanes, a->values, 1, &at)
+           : fe_is_null(active)
+               ? fe_vload(ir, a->lanes, m, 1, &at)
+               : fe_vload_masked(ir, a->lanes, active, m, 1, &at);
   }
   for (unsigned i = 0; i < t->height; ++i) {
     MlirValue at = fe_add_static(ir, r.iv, i * a->row);
@@ -503,6 +527,8 @@ static void one_item(attention *outer, MlirValue item) {
     a->is_last = fe_cmp(ir, FE_LE, left, step);
   }
   pack_keys(a);
+  if (a->pack_v)
+    pack_values(a);
   fe_tiles(ir, FE_ROWS, fixed, rows, one_tile, a);
   if (!a->one_block)
     fe_for_end(ir, &r, 0, NULL);
@@ -608,6 +634,7 @@ static fe_status read(attention *a, MlirAffineExpr *items,
         !read_layout(a, x[i], text, i < 3 ? pick[i] : 0, dims[i]))
       return bad(a, "unknown layout");
   }
+  a->pack_v = dims[2][1] != dims[2][3] - 1;
   a->batches = size_of(a, &a->q, dims[0][0]);
   a->queries = size_of(a, &a->q, dims[0][1]);
   a->heads = size_of(a, &a->q, dims[0][2]);
@@ -651,7 +678,8 @@ fe_status fe_generate_attention(fe_ir *ir, const fe_target *target,
   a.vectors = target->vector_registers >= 32 ? 4 : 2;
   a.width = (int64_t)a.lanes * a.vectors;
   a.vec = fe_vector_type(ir, a.lanes, ir->f32);
-  int64_t most = FE_SCRATCH / a.depth / a.width * a.width;
+  int64_t larger = a.depth > a.depth_v ? a.depth : a.depth_v;
+  int64_t most = FE_SCRATCH / larger / a.width * a.width;
   most = most < a.width ? a.width : most;
   int64_t whole = a.n_keys == FE_DYN
                       ? FE_DYN
@@ -659,6 +687,9 @@ fe_status fe_generate_attention(fe_ir *ir, const fe_target *target,
   a.one_block = whole != FE_DYN && whole <= most;
   a.block = a.one_block ? whole : most < FE_KEYS ? most : FE_KEYS;
   a.row = a.block + a.lanes;
+  a.row_v = (a.depth_v + a.lanes - 1) / a.lanes * a.lanes;
+  if (a.pack_v)
+    a.values = scratch(&a, a.block * a.row_v);
   a.panels = scratch(&a, a.block * a.depth);
   a.scores = scratch(&a, FE_ROWS * a.row);
   a.top = scratch(&a, FE_ROWS);
@@ -666,8 +697,7 @@ fe_status fe_generate_attention(fe_ir *ir, const fe_target *target,
   a.inverse = scratch(&a, FE_ROWS);
   if (!a.one_block) {
     int64_t rows = FE_ROWS * fe_tiles_most(FE_ROWS, a.query_block);
-    int64_t row = (a.depth_v + a.lanes - 1) / a.lanes * a.lanes;
-    a.results = scratch(&a, rows * row);
+    a.results = scratch(&a, rows * a.row_v);
     a.maxima = scratch(&a, rows);
     a.sums = scratch(&a, rows);
   }

@@ -119,7 +119,7 @@ static void check(const fe_target *t, const shape *s) {
            xm = kj_make(m.data, m.rank, m.dims),
            xo = kj_make(o.data, o.rank, o.dims);
   kj_array *args[] = {&xq, &xk, &xv, &xm, &xo};
-  int64_t block = s->dynamic || s->queries > 128 ? 128 : s->queries;
+  int64_t block = s->dynamic || s->queries > 256 ? 256 : s->queries;
   int64_t items = s->batch * s->heads * ((s->queries + block - 1) / block);
   if (j.items >= 0)
     assert_int_equal(j.items, items);

@@ -24,8 +24,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define KJ_MAX_ARGS 8
+
+/// Processor time: for measurements on machines that do other things, too.
+static inline double kj_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /// A tensor argument: MLIR's descriptor of a memref.
 typedef struct kj_array {
@@ -89,6 +97,29 @@ static const char kj_pipeline[] =
     "lower-affine,convert-vector-to-llvm{reassociate-fp-reductions=1},"
     "finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
     "convert-func-to-llvm,convert-to-llvm,reconcile-unrealized-casts)";
+
+/// As emit does: loops around vector.fma are not unrolled any further.
+static inline void kj_keep_rolled(MlirOperation op, void *user) {
+  fe_ir *ir = user;
+  if (!fe_op_is(op, "scf.for"))
+    return;
+  MlirOperation in = mlirBlockGetFirstOperation(fe_region_block(op, 0));
+  while (!mlirOperationIsNull(in) && !fe_op_is(in, "vector.fma"))
+    in = mlirOperationGetNextInBlock(in);
+  if (!mlirOperationIsNull(in))
+    fe_set_attr(ir, op,
+                fe_named(ir, "llvm.loop_annotation",
+                         fe_attr_parse(ir, "#llvm.loop_annotation<unroll = "
+                                           "<disable = true>>")));
+}
+static inline MlirWalkResult kj_annotate(MlirOperation op, void *user) {
+  (void)user;
+  MlirAttribute a = mlirOperationGetDiscardableAttributeByName(
+      op, fe_str("llvm.loop_annotation"));
+  if (!mlirAttributeIsNull(a) && fe_op_in(op, "llvm"))
+    mlirOperationSetInherentAttributeByName(op, fe_str("loop_annotation"), a);
+  return MlirWalkResultAdvance;
+}
 
 extern const unsigned char fe_runtime_math_bc[];
 extern const size_t fe_runtime_math_bc_size;
@@ -154,8 +185,11 @@ static inline bool kj_compile(kernel_jit *k, fe_ir *ir, const fe_target *t,
                  : -1;
   fe_set_attr(ir, f, fe_at_unit(ir, "llvm.emit_c_interface"));
   fe_set_attr(ir, f, fe_at_str(ir, "sym_visibility", "public"));
+  fe_walk(mlirModuleGetBody(m), kj_keep_rolled, ir);
   if (fe_run_passes(ir, mlirModuleGetOperation(m), kj_pipeline))
     return false;
+  mlirOperationWalk(mlirModuleGetOperation(m), kj_annotate, NULL,
+                    MlirWalkPostOrder);
 
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
