@@ -101,7 +101,8 @@ static const char *reason(fe_arena *arena, const missing *m) {
   int first = 0, last = -1;
   for (const fe_op_row *const *family = fe_op_families; *family; family++)
     for (const fe_op_row *row = *family; row->name; row++) {
-      if (strcmp(row->name, m->op) || strcmp(row->domain, m->domain))
+      const char *domain = row->domain ? row->domain : "";
+      if (strcmp(row->name, m->op) || strcmp(domain, m->domain))
         continue;
       first = first && first < row->since ? first : row->since;
       last = !row->until || !last ? 0 : last > row->until ? last : row->until;
