@@ -102,6 +102,11 @@ typedef struct graph_body {
   fe_scope *scope; // made afresh for each attempt
 } graph_body;
 
+/// Calls of functions share their nodes: no two of them are the same loop.
+static const void *loop_key(const fe_call_site *c) {
+  return *c->scope->prefix ? NULL : c->node;
+}
+
 static fe_status loop_body(fe_model_loop *l, MlirValue iter, MlirValue cond,
                            const MlirValue *carried, MlirValue *go_on,
                            MlirValue *carried_out, MlirValue *scan_out) {
@@ -168,6 +173,7 @@ fe_status fe_import_loop(fe_call_site *c) {
       FE_OK)
     return FE_FAILED;
   fe_model_loop l = {.site = c,
+                     .key = loop_key(c),
                      .trip = trip,
                      .cond = cond,
                      .n_carried = n_carried,
@@ -289,6 +295,7 @@ static fe_status scan_loop(fe_call_site *c, scan *s, const MlirValue *states,
     return FE_FAILED;
   size_t n_scan = s->g.b.n_out - s->n_state;
   fe_model_loop l = {.site = c,
+                     .key = loop_key(c),
                      .trip = s->count,
                      .trips = s->trips,
                      .n_carried = s->n_state,

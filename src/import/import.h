@@ -15,7 +15,7 @@
 
 /// Nodes made in one import, those of inlined functions and repeated bodies
 /// included: what a hostile model can make of nested calls.
-#define FE_IMPORT_MAX_NODES 500000
+#define FE_IMPORT_MAX_NODES 250000
 /// Calls within calls; graphs within graphs are bounded by the decoder.
 #define FE_IMPORT_MAX_CALLS 64
 
@@ -26,6 +26,7 @@ typedef struct fe_import {
   fe_source *source;
   const onnx_ModelProto *model;
   fe_map functions; // by name; see function.c
+  fe_map loops;     // by fe_model_loop.key; see loop.c
   size_t nodes;     // made so far
   unsigned calls;   // functions being inlined
   unsigned errors;  // of the sink when the import began
@@ -126,6 +127,7 @@ FE_NODISCARD fe_status fe_site_graph(const fe_call_site *c, const char *name,
                                      fe_scope **scope);
 /// Another fresh scope like `s`, for making the same body again.
 fe_scope *fe_scope_again(const fe_scope *s);
+fe_status fe_too_many_nodes(const fe_call_site *c); // reports
 FE_NODISCARD fe_status fe_node_import(fe_scope *s, const onnx_NodeProto *n);
 /// The value of a name in messages: "node 'x'" where it has a name, else what
 /// it makes.
@@ -155,6 +157,7 @@ struct fe_model_loop {
   const int64_t *scan_axis; // where results are stacked; NULL: 0
   const bool *prepend;      // stacked in reverse order; NULL: false
   const void *user;
+  const void *key; // says that it is the same loop again; NULL: never is
   /// Makes one iteration. *go_on stays null where there is no condition.
   fe_status (*body)(fe_model_loop *l, MlirValue iter, MlirValue cond,
                     const MlirValue *carried, MlirValue *go_on,

@@ -314,17 +314,50 @@ static fe_diags mute(fe_diags *d) {
   return before;
 }
 
-/// All dims of the carried values unknown.
-static void widen(attempt *t) {
+/// What an earlier import of the same node found, so that loops within loops
+/// are not searched anew in each round of the outer ones.
+typedef struct finding {
+  bool with_cond;
+  uint16_t *open; // of each carried value: bits of dims that change
+} finding;
+
+/// Opens the dims of the carried values that `which` names (NULL: all).
+static void widen(attempt *t, const uint16_t *which) {
   fe_ir *ir = t->ir;
   for (size_t i = 0; i < t->l->n_carried; i++) {
     fe_dims d;
-    if (!fe_dims_of(ir, t->l->init[i], &d))
+    if (!fe_dims_of(ir, t->l->init[i], &d) || (which && !which[i]))
       continue;
     for (unsigned k = 0; k < d.rank; k++)
-      d.d[k] = fresh_dim(ir, &t->open);
+      if (!which || which[i] >> k & 1)
+        d.d[k] = fresh_dim(ir, &t->open);
     t->types[i] = fe_tensor_type(ir, fe_elem_of(t->l->init[i]), &d);
   }
+}
+
+static void remember(const attempt *t) {
+  fe_import *im = t->l->site->scope->im;
+  finding *f = FE_NEW(im->arena, finding);
+  f->with_cond = t->with_cond;
+  f->open = FE_NEW_N(im->arena, uint16_t, t->l->n_carried);
+  for (size_t i = 0; i < t->l->n_carried; i++) {
+    fe_dims first, last;
+    if (!fe_dims_of(t->ir, t->l->init[i], &first) ||
+        !fe_dims_of(t->ir, t->carried[i], &last))
+      continue;
+    for (unsigned k = 0; k < first.rank; k++)
+      if (!fe_dim_same(first.d[k], last.d[k]))
+        f->open[i] |= (uint16_t)(1u << k);
+  }
+  fe_map_set_ptr(im->arena, &im->loops, t->l->key, f);
+}
+
+static void recall(attempt *t) {
+  const finding *f = fe_map_get_ptr(&t->l->site->scope->im->loops, t->l->key);
+  if (!f)
+    return;
+  t->with_cond |= f->with_cond;
+  widen(t, f->open);
 }
 
 /// Repeats until the types fit. Each round makes at least one dim a fresh
@@ -350,7 +383,10 @@ static fe_status make_body(attempt *t) {
   *ir->diags = before;
   ir->failed = failed;
   ir->failure = failure;
-  widen(t);
+  // The nodes are used up: not the types' fault.
+  if (t->l->site->scope->im->nodes > FE_IMPORT_MAX_NODES)
+    return fe_too_many_nodes(t->l->site);
+  widen(t, NULL);
   return find_types(t) == FITS ? FE_OK : FE_FAILED;
 }
 
@@ -409,8 +445,12 @@ fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {
   t.zero = fe_constant_scalar(ir, FE_I64, 0);
   if (!fe_is_null(l->cond))
     t.first_cond = fe_scalar_tensor(ir, l->cond);
+  if (l->key)
+    recall(&t);
   if (make_body(&t) != FE_OK)
     return FE_FAILED;
+  if (l->key)
+    remember(&t);
   if (fe_is_null(l->trip) && !t.with_cond) {
     mlirRegionDestroy(t.region);
     return fe_error(im->diags, l->site->where, NULL,

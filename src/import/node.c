@@ -295,6 +295,13 @@ static fe_status bind_outputs(fe_call_site *c, fe_status made) {
   return made;
 }
 
+fe_status fe_too_many_nodes(const fe_call_site *c) {
+  return fe_error(c->scope->im->diags, c->where, NULL,
+                  "the model has more than %d nodes once functions and loops "
+                  "are expanded",
+                  FE_IMPORT_MAX_NODES);
+}
+
 fe_status fe_node_import(fe_scope *s, const onnx_NodeProto *n) {
   fe_import *im = s->im;
   const char *label = fe_node_label(n);
@@ -308,10 +315,7 @@ fe_status fe_node_import(fe_scope *s, const onnx_NodeProto *n) {
     c.n_out--;
   c.out = FE_NEW_N(im->arena, MlirValue, n->output.n);
   if (im->nodes++ >= FE_IMPORT_MAX_NODES)
-    return bind_outputs(&c, fe_error(im->diags, c.where, NULL,
-                                     "the model has more than %d nodes once "
-                                     "functions and loops are expanded",
-                                     FE_IMPORT_MAX_NODES));
+    return bind_outputs(&c, fe_too_many_nodes(&c));
   if (!resolve_inputs(&c) || resolve_attrs(&c) != FE_OK)
     return bind_outputs(&c, FE_FAILED);
   im->ir->loc = fe_loc_name(im->ir, label);
