@@ -51,7 +51,9 @@ typedef enum ferrule_dtype {
 /// A dense row-major tensor. Inputs: the caller fills in everything. Outputs:
 /// the caller gives `data` with room for `capacity` bytes, or data NULL, then
 /// the model allocates through the run options' allocator (ownership goes to
-/// the caller). Rank and dims of outputs are written by the model.
+/// the caller; without an allocator only models with sizes known only during
+/// the run do so, others give FERRULE_RUN_SMALL_OUTPUT). Rank and dims of
+/// outputs are written by the model.
 typedef struct ferrule_tensor {
   void *data;
   int64_t capacity; // bytes at data; outputs only
@@ -87,7 +89,8 @@ typedef struct ferrule_run_options {
   /// Caller's threads: splits [0, n) among `threads` threads. NULL: the
   /// calling thread does all.
   void (*parallel_for)(void *user, ferrule_body body, void *context, int64_t n);
-  /// For tensors whose size is known only during the run. NULL: malloc, free.
+  /// For tensors whose size is known only during the run. NULL: malloc, free
+  /// (models without such tensors do not refer to them).
   void *(*allocate)(void *user, size_t bytes);
   void (*release)(void *user, void *block);
   void *user;

@@ -260,7 +260,9 @@ static void drop_objects(unit_list *units) {
 fe_status fe_emit(fe_ir *ir, MlirModule module, const fe_emit_options *options,
                   fe_jit **jit) {
   fe_model_info info;
-  if (fe_model_info_read(ir, module, options, &info) == FE_FAILED)
+  bool in_memory = options->artifact == FE_ARTIFACT_JIT;
+  if (fe_model_info_read(ir, module, options, &info) == FE_FAILED ||
+      (!in_memory && fe_link_possible(ir->diags, options) == FE_FAILED))
     return FE_FAILED;
   fe_checks_number(ir, module, &info);
   for (unsigned i = 0; i < info.n_outputs; i++)

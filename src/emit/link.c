@@ -129,8 +129,23 @@ static void end_linking(linking *l) {
 //===-- Temporary files
 //----------------------------------------------------===//
 
-static char *temporary(fe_arena *arena, const char *path) {
-  return fe_printf(arena, "%s.%ld.tmp", path, (long)getpid());
+/// A name beside `path` that nobody else has; NULL: reported.
+static char *temporary(fe_diags *diags, const char *path) {
+  char *name = fe_printf(diags->arena, "%s.XXXXXX", path);
+  int fd = mkstemp(name);
+  if (fd < 0) {
+    fe_error(diags, (fe_where){.file = path}, "check the path",
+             "cannot create the file: %s", strerror(errno));
+    return NULL;
+  }
+  // Only the name is wanted: whoever writes gives the usual permissions.
+  close(fd);
+  unlink(name);
+  return name;
+}
+
+fe_status fe_link_possible(fe_diags *diags, const fe_emit_options *options) {
+  return temporary(diags, options->path) ? FE_OK : FE_FAILED;
 }
 
 /// Renames on success, removes otherwise.
@@ -240,7 +255,9 @@ static fe_status link_weights(fe_diags *diags, const fe_emit_options *options,
                               const fe_model_info *info) {
   bool shared = options->artifact == FE_ARTIFACT_SO;
   const char *path = beside(diags->arena, options->path, shared ? ".so" : ".o");
-  const char *temp = temporary(diags->arena, path);
+  const char *temp = temporary(diags, path);
+  if (!temp)
+    return FE_FAILED;
   linking l = begin(diags, options, info);
   if (shared) {
     add_shared(&l, temp, path);
@@ -321,7 +338,9 @@ fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
     return fe_file_write(diags, options->path,
                          LLVMGetBufferStart(units[0].object),
                          LLVMGetBufferSize(units[0].object));
-  const char *temp = temporary(diags->arena, options->path);
+  const char *temp = temporary(diags, options->path);
+  if (!temp)
+    return FE_FAILED;
   linking l = begin(diags, options, info);
   fe_status status = options->artifact == FE_ARTIFACT_SO
                          ? link_shared(&l, temp, n, units)

@@ -120,6 +120,9 @@ FE_NODISCARD fe_status fe_object_localize(fe_diags *diags, int fd,
 FE_NODISCARD fe_status fe_archive_write(
     fe_diags *diags, int fd, const char *path, int object, const char *member,
     const char *const *symbols, unsigned n_symbols, const fe_model_info *info);
+/// Reports, before the work is done, when the artifact cannot be written.
+FE_NODISCARD fe_status fe_link_possible(fe_diags *diags,
+                                        const fe_emit_options *options);
 /// Artifact from the units' objects.
 FE_NODISCARD fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
                                const fe_model_info *info, unsigned n,

@@ -102,6 +102,7 @@ typedef struct emitted {
   unit *u;
   char folder[32];
   fe_jit *jit;
+  unsigned threads; // another number every time
 } emitted;
 
 static void emit_for(emitted *e, const char *target, const char *model,
@@ -137,7 +138,7 @@ static void emit_for(emitted *e, const char *target, const char *model,
                        .prefix = prefix,
                        .compiler = "ferrule test",
                        .opt = 3,
-                       .threads = 2,
+                       .threads = ++e->threads,
                        .weights_beside = beside};
   if (fe_emit(&ir, m, &o, &e->jit) == FE_FAILED)
     fail_msg("%s", e->u->messages->at);
