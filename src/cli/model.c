@@ -195,6 +195,16 @@ const char *fe_loaded_missing(const fe_loaded *m) {
   return NULL;
 }
 
+static void *take_memory(void *user, size_t bytes) {
+  (void)user;
+  return malloc(bytes);
+}
+
+static void give_memory(void *user, void *block) {
+  (void)user;
+  free(block);
+}
+
 //===-- Running -------------------------------------------------------------//
 
 int fe_loaded_prepare(fe_cli *c, fe_loaded *m, int threads) {
@@ -218,6 +228,9 @@ int fe_loaded_prepare(fe_cli *c, fe_loaded *m, int threads) {
     if (m->pool)
       m->options = ferrule_pool_options(m->pool);
   }
+  // a model of static size has no allocator of its own for the outputs
+  m->options.allocate = take_memory;
+  m->options.release = give_memory;
   return 0;
 }
 
