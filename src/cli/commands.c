@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 
 extern const fe_cli_option fe_compile_options[], fe_run_options[],
-    fe_opt_options[];
+    fe_bench_options[], fe_opt_options[];
 
 const fe_command fe_commands[] = {
     {"compile", "MODEL -o OUT", "compile a model to native code",
@@ -23,6 +23,11 @@ const fe_command fe_commands[] = {
      "  ferrule run mnist8.so --input Input3=digit.npy --output out\n"
      "  ferrule run models/mnist8/model.onnx --verify models/mnist8",
      fe_run_options, true, fe_cmd_run},
+    {"bench", "MODEL [--threads N] [--vs onnxruntime]", "time a model",
+     "Times runs of a model on random inputs (or --input).\n\nExamples:\n"
+     "  ferrule bench model.onnx\n"
+     "  ferrule bench model.onnx --threads 2 --vs onnxruntime",
+     fe_bench_options, true, fe_cmd_bench},
     {"opt", "FILE.mlir --passes=A,B", "run passes on IR text",
      "Reads IR, runs the named passes in order and prints the result: for "
      "tests and\nfor looking at one pass.\n\nExample:\n"
