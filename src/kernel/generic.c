@@ -281,6 +281,17 @@ static fe_region open_loop(fe_nest *n, unsigned d, unsigned n_iter,
       fe_for_begin(ir, part ? n->begin : fe_index(ir, 0),
                    part ? n->end : n->size[d], fe_index(ir, 1), n_iter, init);
   n->iv[d] = r.iv;
+  // A short inner loop of whole vectors (blocks of channels): unrolled, it
+  // would hide the vectors from LLVM, which then gathers along outer loops.
+  int64_t size = fe_op_is(fe_def(n->size[d]), "arith.constant")
+                     ? fe_attr_i64(fe_def(n->size[d]), "value", 0)
+                     : 0;
+  if (d + 1 == n->n_iters && n->parallel[d] && size && size <= 64 &&
+      size % 4 == 0)
+    fe_set_attr(ir, r.op,
+                fe_named(ir, "llvm.loop_annotation",
+                         fe_attr_parse(ir, "#llvm.loop_annotation<unroll = "
+                                           "<disable = true>>")));
   return r;
 }
 
