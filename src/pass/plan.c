@@ -43,12 +43,7 @@ fe_status fe_plan(fe_ir *ir, MlirModule module) {
     return FE_FAILED;
   fe_plan_describe(s);
   mlirOperationDestroy(s->func);
-  if (fe_ir_ok(ir, "plan", module))
-    return FE_FAILED;
-  const char *const names[] = {"main", "arena_size"};
-  for (unsigned i = 0; i < FE_COUNT(names); ++i)
-    if (fe_run_passes(ir, fe_func_find(module, names[i]),
-                      "func.func(canonicalize,cse)"))
-      return FE_FAILED;
-  return FE_OK;
+  return ir->failed ? FE_OK // which the caller reports, as after every pass
+                    : fe_run_passes(ir, fe_func_find(module, "main"),
+                                    "func.func(cse)");
 }

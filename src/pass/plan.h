@@ -181,6 +181,8 @@ void fe_plan_loops(fe_plan_state *s);
 /// `symbols`: pointer to int64 values; null: taken from the inputs.
 /// Gives the total of the arena; *ok: nothing needed always is too large.
 MlirValue fe_plan_arena(fe_plan_state *s, MlirValue symbols, MlirValue *ok);
+/// An index as i64.
+MlirValue fe_plan_i64(fe_ir *ir, MlirValue v);
 /// i64 bytes of a tensor with these dims (index values); -1: negative or above
 /// 2^62.
 MlirValue fe_plan_bytes(fe_ir *ir, unsigned elem, unsigned rank,

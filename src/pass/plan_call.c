@@ -120,17 +120,9 @@ static MlirValue evaluate(const numbers *x, MlirAffineExpr e) {
 
 //===-- The call ------------------------------------------------------------//
 
-static MlirValue as_i64(fe_ir *ir, MlirValue v) {
-  bool is;
-  int64_t c = fe_const_index(v, &is);
-  if (is)
-    return fe_int(ir, ir->i64, c);
-  return fe_convert(ir, v, ir->i64, false, false);
-}
-
 static void put(fe_plan_state *s, unsigned *slot, MlirValue v) {
   if (mlirTypeIsAIndex(mlirValueGetType(v)))
-    v = as_i64(s->ir, v);
+    v = fe_plan_i64(s->ir, v);
   fe_llvm_store(s->ir, v, fe_llvm_at(s->ir, s->slots, 8 * (int64_t)*slot));
   ++*slot;
 }
@@ -194,6 +186,6 @@ void fe_plan_emit_call(fe_plan_state *s, MlirOperation op) {
                   "!llvm.func<void (ptr, ptr, ptr, i64, i64)>");
   fe_llvm_call(ir, "fe_rt_parallel", 5,
                (MlirValue[]){s->run, fe_llvm_address(ir, part), s->slots,
-                             as_i64(ir, items), as_i64(ir, cost)},
+                             fe_plan_i64(ir, items), fe_plan_i64(ir, cost)},
                (MlirType){NULL});
 }

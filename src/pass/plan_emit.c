@@ -53,10 +53,6 @@ MlirValue fe_plan_input_dim(fe_plan_state *s, unsigned i, unsigned d) {
                     ir->index, false, false);
 }
 
-static MlirValue as_i64(fe_ir *ir, MlirValue index) {
-  return fe_convert(ir, index, ir->i64, false, false);
-}
-
 //===-- Memory --------------------------------------------------------------//
 
 static MlirValue bytes_of(fe_plan_state *s, unsigned elem, unsigned rank,
@@ -178,7 +174,8 @@ static void emit_constant(fe_plan_state *s, MlirOperation op) {
   MlirValue v = fe_first(FE_OP(ir, "arith.constant", FE_TYPES(elem),
                                FE_ATTRS(fe_named(ir, "value", a))));
   fe_region loop = fe_loop(ir, fe_index(ir, static_bytes(r) / size));
-  MlirValue at = fe_mul(ir, as_i64(ir, loop.iv), fe_int(ir, ir->i64, size));
+  MlirValue at =
+      fe_mul(ir, fe_plan_i64(ir, loop.iv), fe_int(ir, ir->i64, size));
   fe_llvm_store(ir, v, fe_llvm_at_value(ir, p, at));
   fe_loop_end(ir, &loop);
 }
@@ -209,14 +206,24 @@ static void emit_dim(fe_plan_state *s, MlirOperation op) {
 
 static void emit_extract(fe_plan_state *s, MlirOperation op) {
   fe_ir *ir = s->ir;
-  MlirValue v = fe_operand(op, 0), at = fe_index(ir, 0);
+  MlirValue v = fe_operand(op, 0), at = {NULL};
+  int64_t known = 0, size = fe_elem_bytes(fe_elem_of(v));
+  bool is = true;
   for (unsigned d = 0; d < fe_rank(v); ++d) {
+    bool k;
+    int64_t i = fe_const_index(fe_operand(op, 1 + d), &k);
+    is = is && k && fe_static_dim(v, d) != FE_DYN;
+    known = is ? known * fe_static_dim(v, d) + i : 0;
+  }
+  for (unsigned d = 0; !is && d < fe_rank(v); ++d) {
     MlirValue i = fe_plan_scalar(s, fe_operand(op, 1 + d));
     at = d == 0 ? i : fe_add(ir, fe_mul(ir, at, fe_plan_dim(s, v, d)), i);
   }
-  int64_t size = fe_elem_bytes(fe_elem_of(v));
-  at = fe_mul(ir, as_i64(ir, at), fe_int(ir, ir->i64, size));
-  MlirValue p = fe_llvm_at_value(ir, fe_pvalue_of(s, v)->ptr, at);
+  MlirValue base = fe_pvalue_of(s, v)->ptr;
+  MlirValue p = is ? fe_llvm_at(ir, base, known * size)
+                   : fe_llvm_at_value(ir, base,
+                                      fe_mul(ir, fe_plan_i64(ir, at),
+                                             fe_int(ir, ir->i64, size)));
   fe_plan_set_scalar(s, fe_result(op, 0), fe_llvm_load(ir, fe_elem_of(v), p));
 }
 
@@ -253,7 +260,7 @@ static void emit_output(fe_plan_state *s, unsigned i) {
                 output_at(s, i, offsetof(ferrule_tensor, rank)));
   for (unsigned d = 0; d < fe_rank(v); ++d)
     fe_llvm_store(
-        ir, as_i64(ir, fe_plan_dim(s, v, d)),
+        ir, fe_plan_i64(ir, fe_plan_dim(s, v, d)),
         output_at(s, i, offsetof(ferrule_tensor, dims) + d * sizeof(int64_t)));
 }
 

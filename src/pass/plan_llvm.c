@@ -38,6 +38,10 @@ MlirValue fe_llvm_at(fe_ir *ir, MlirValue base, int64_t offset) {
 }
 
 MlirValue fe_llvm_at_value(fe_ir *ir, MlirValue base, MlirValue offset) {
+  bool is;
+  int64_t c = fe_const_index(offset, &is);
+  if (is && c >= 0 && c <= INT_MAX)
+    return fe_llvm_at(ir, base, c);
   return gep(ir, base, offset, INT32_MIN); // INT32_MIN: the operand
 }
 

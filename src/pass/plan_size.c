@@ -327,41 +327,62 @@ unsigned fe_psize_of(fe_plan_state *s, MlirValue v) {
 
 static MlirValue i64(fe_ir *ir, int64_t v) { return fe_int(ir, ir->i64, v); }
 
+MlirValue fe_plan_i64(fe_ir *ir, MlirValue v) {
+  bool is;
+  int64_t c = fe_const_index(v, &is);
+  if (is)
+    return i64(ir, c);
+  MlirOperation def = fe_def(v);
+  if (fe_op_is(def, "arith.index_cast") &&
+      mlirTypeEqual(mlirValueGetType(fe_operand(def, 0)), ir->i64))
+    return fe_operand(def, 0);
+  return fe_convert(ir, v, ir->i64, false, false);
+}
+
+/// a and b, of which a may be missing.
+static MlirValue both(fe_ir *ir, MlirValue a, MlirValue b) {
+  return fe_is_null(a) ? b : fe_and(ir, a, b);
+}
+
 MlirValue fe_plan_bytes(fe_ir *ir, unsigned elem, unsigned rank,
                         const MlirValue *dims) {
-  // Known factors first; every product is exact as long as no upper half is
-  // met, and a negative factor is found by its sign.
+  // Known factors first. The first unknown one is compared with what makes the
+  // limit, as unsigned: negative ones are too large. Further products are exact
+  // as long as no upper half is met.
   int64_t known = elem;
-  MlirValue zero = i64(ir, 0), bad = fe_int(ir, ir->i1, 0), lo = {NULL};
-  bool big = false;
-  unsigned n_known = 0;
+  bool big = false, is;
   for (unsigned d = 0; d < rank; ++d) {
-    bool is;
     int64_t c = fe_const_index(dims[d], &is);
-    if (!is)
-      continue;
-    n_known++;
-    big = big || c < 0 || __builtin_mul_overflow(known, c, &known);
+    if (is)
+      big = big || c < 0 || __builtin_mul_overflow(known, c, &known);
   }
   if (big)
     return i64(ir, -1);
-  if (n_known == rank)
-    return i64(ir, known);
-  lo = i64(ir, known);
+  MlirValue bytes = {NULL}, bad = {NULL};
+  bool several = false;
   for (unsigned d = 0; d < rank; ++d) {
-    bool is;
     fe_const_index(dims[d], &is);
     if (is)
       continue;
-    MlirValue x = fe_convert(ir, dims[d], ir->i64, false, false);
-    MlirOperation mul = FE_OP(ir, "arith.mului_extended", FE_VALUES(lo, x),
+    MlirValue x = fe_plan_i64(ir, dims[d]);
+    if (fe_is_null(bytes)) {
+      MlirValue most = i64(ir, SIZE_LIMIT / (known > 0 ? known : 1) - 1);
+      bad = fe_cmpu(ir, FE_GT, x, most);
+      bytes = known == 1 ? x : fe_mul(ir, x, i64(ir, known));
+      continue;
+    }
+    several = true;
+    MlirOperation mul = FE_OP(ir, "arith.mului_extended", FE_VALUES(bytes, x),
                               FE_TYPES(ir->i64, ir->i64));
-    bad = fe_or(ir, bad, fe_cmp(ir, FE_LT, x, zero));
-    bad = fe_or(ir, bad, fe_cmp(ir, FE_NE, fe_result(mul, 1), zero));
-    lo = fe_result(mul, 0);
+    bad = fe_or(ir, bad, fe_cmp(ir, FE_LT, x, i64(ir, 0)));
+    bad = fe_or(ir, bad, fe_cmp(ir, FE_NE, fe_result(mul, 1), i64(ir, 0)));
+    bytes = fe_result(mul, 0);
   }
-  bad = fe_or(ir, bad, fe_cmpu(ir, FE_GE, lo, i64(ir, SIZE_LIMIT)));
-  return fe_select(ir, bad, i64(ir, -1), lo);
+  if (fe_is_null(bytes))
+    return i64(ir, known);
+  if (several)
+    bad = fe_or(ir, bad, fe_cmpu(ir, FE_GE, bytes, i64(ir, SIZE_LIMIT)));
+  return fe_select(ir, bad, i64(ir, -1), bytes);
 }
 
 /// Copies of what sizes follow from, at the insertion point.
@@ -451,8 +472,7 @@ MlirValue fe_plan_arena(fe_plan_state *s, MlirValue symbols, MlirValue *ok) {
               .symbol = FE_NEW_N(arena, MlirValue, s->symbols.n + 1)};
   MlirValue *bytes = FE_NEW_N(arena, MlirValue, s->sizes.n + 1);
   MlirValue *slot = FE_NEW_N(arena, MlirValue, s->n_slots + 1);
-  MlirValue zero = i64(ir, 0), limit = i64(ir, SIZE_LIMIT);
-  *ok = fe_int(ir, ir->i1, 1);
+  *ok = (MlirValue){NULL};
   fe_map in_slot = {0};
   for (size_t i = 0; i < s->buffers.n; ++i) {
     const fe_buffer *b = s->buffers.at[i];
@@ -471,9 +491,9 @@ MlirValue fe_plan_arena(fe_plan_state *s, MlirValue symbols, MlirValue *ok) {
       if (fe_is_null(symbols))
         z->now = n;
       if (z->always)
-        *ok = fe_and(ir, *ok, fe_cmp(ir, FE_GE, n, zero));
+        *ok = both(ir, *ok, fe_cmp(ir, FE_GE, n, i64(ir, 0)));
       // Of branches not taken the size may be anything.
-      n = fe_max(ir, n, zero);
+      n = fe_max(ir, n, i64(ir, 0));
       n = fe_and(ir, fe_add(ir, n, i64(ir, FE_PLAN_ALIGN - 1)),
                  i64(ir, -FE_PLAN_ALIGN));
       bytes[b->size] = n;
@@ -486,9 +506,12 @@ MlirValue fe_plan_arena(fe_plan_state *s, MlirValue symbols, MlirValue *ok) {
   for (unsigned k = 0; k < s->n_slots; ++k) {
     if (fe_is_null(symbols))
       s->slot_offsets[k] = total;
-    total = fe_min(ir, fe_add(ir, total, slot[k]), limit);
+    total =
+        k == 0 && s->fixed_bytes == 0 ? slot[k] : fe_add(ir, total, slot[k]);
+    if (k > 0)
+      total = fe_min(ir, total, i64(ir, SIZE_LIMIT));
   }
   if (s->n_slots)
-    *ok = fe_and(ir, *ok, fe_cmp(ir, FE_LT, total, limit));
+    *ok = both(ir, *ok, fe_cmp(ir, FE_LT, total, i64(ir, SIZE_LIMIT)));
   return total;
 }

@@ -27,8 +27,7 @@ func.func @main(%a: tensor<4xf32>, %s: tensor<?xf32>, %n: tensor<i64>) -> (tenso
 
 // CHECK: func.func @main(%[[IN:.*]]: !llvm.ptr, %[[OUT:.*]]: !llvm.ptr, %[[ARENA:.*]]: !llvm.ptr, %[[RUN:.*]]: !llvm.ptr) -> i32
 // CHECK: %[[A:.*]] = llvm.load %[[IN]] : !llvm.ptr -> !llvm.ptr
-// CHECK: %[[R0:.*]] = arith.select %[[C:.*]], %[[ARENA]], %[[A]] : !llvm.ptr
-// CHECK: %[[R1:.*]] = scf.if %[[C]] -> (!llvm.ptr)
+// CHECK: %[[R:.*]]:3 = scf.if %{{.*}} -> (!llvm.ptr, !llvm.ptr, index)
 // CHECK: llvm.store %[[ARENA]],
 // CHECK: llvm.call @fe_rt_parallel
 // CHECK: %[[H1:.*]] = llvm.call @fe_rt_alloc
@@ -36,14 +35,14 @@ func.func @main(%a: tensor<4xf32>, %s: tensor<?xf32>, %n: tensor<i64>) -> (tenso
 // CHECK: %[[H2:.*]] = llvm.call @fe_rt_alloc
 // CHECK: llvm.call @fe_rt_parallel
 // CHECK-NEXT: llvm.call @fe_rt_free(%[[RUN]], %[[H1]])
-// CHECK-NEXT: scf.yield %[[H2]]
+// CHECK-NEXT: scf.yield %[[ARENA]], %[[H2]], %
 // CHECK: } else {
 // CHECK: %[[H3:.*]] = llvm.call @fe_rt_alloc
 // CHECK: "llvm.intr.memcpy"(%[[H3]],
-// CHECK: scf.yield %[[H3]]
+// CHECK: scf.yield %[[A]], %[[H3]], %
 // CHECK: %[[Y:.*]] = llvm.call @fe_rt_output(%[[RUN]], %[[OUT]],
-// CHECK: llvm.store %[[R0]],
+// CHECK: llvm.store %[[R]]#0,
 // CHECK: llvm.call @fe_rt_parallel
 // CHECK: %[[Z:.*]] = llvm.call @fe_rt_output
-// CHECK: "llvm.intr.memcpy"(%[[Z]], %[[R1]],
+// CHECK: "llvm.intr.memcpy"(%[[Z]], %[[R]]#1,
 // CHECK: return

@@ -36,7 +36,7 @@ func.func @main(
 // CHECK: func.func @main(%[[IN:.*]]: !llvm.ptr, %[[OUT:.*]]: !llvm.ptr, %[[ARENA:.*]]: !llvm.ptr, %[[RUN:.*]]: !llvm.ptr) -> i32
 // CHECK: %[[P:.*]] = llvm.getelementptr %[[IN]][24]
 // CHECK: %[[N:.*]] = llvm.load %[[P]] : !llvm.ptr -> i64
-// CHECK: arith.mului_extended %[[N]],
+// CHECK: arith.muli %[[N]],
 // CHECK: "krnl.check"{{.*}} {message = "the model's tensors are too large for memory"}
 // CHECK: llvm.call @fe_rt_parallel
 // CHECK: %[[SECOND:.*]] = llvm.getelementptr %[[ARENA]][%{{.*}}]

@@ -52,11 +52,11 @@ func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>, %s: tensor<?xf32>, %n: ten
 // CHECK: %[[H:.*]] = llvm.call @fe_rt_alloc
 // CHECK: "llvm.intr.memcpy"(%[[H]],
 // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %[[H]], %{{.*}} = %{{.*}}) : (index, !llvm.ptr, index)
-// CHECK: ^bb0(%{{.*}}: index, %[[OLD:.*]]: !llvm.ptr, %[[OLDN:.*]]: index):
+// CHECK: ^bb0(%{{.*}}: index, %[[OLD:.*]]: !llvm.ptr, %[[OLDN:.*]]: index, %[[FREE:.*]]: !llvm.ptr):
 // CHECK: %[[NEWN:.*]] = arith.addi %[[OLDN]],
 // CHECK: %[[NEW:.*]] = llvm.call @fe_rt_alloc
 // CHECK: llvm.call @fe_rt_parallel
-// CHECK: llvm.call @fe_rt_free(%[[RUN]], %[[OLD]])
+// CHECK: llvm.call @fe_rt_free(%[[RUN]], %[[FREE]])
 // CHECK: scf.yield %{{.*}}, %[[NEW]], %[[NEWN]]
 // CHECK: llvm.call @fe_rt_output
 // CHECK: "llvm.intr.memcpy"

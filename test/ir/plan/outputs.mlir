@@ -19,19 +19,19 @@ func.func @main(%a: tensor<4xi64>, %u: tensor<i64>)
 }
 
 // CHECK: func.func @main(%[[IN:.*]]: !llvm.ptr, %[[OUT:.*]]: !llvm.ptr, %[[ARENA:.*]]: !llvm.ptr, %[[RUN:.*]]: !llvm.ptr) -> i32
-// CHECK-DAG: %[[W:.*]] = llvm.mlir.addressof @weights
 // CHECK: %[[UP:.*]] = llvm.getelementptr %[[IN]][152]
 // CHECK: %[[U:.*]] = llvm.load %[[UP]] : !llvm.ptr -> !llvm.ptr
 // CHECK: %[[O0:.*]] = llvm.call @fe_rt_output(%[[RUN]], %[[OUT]],
 // CHECK: llvm.call @fe_rt_parallel
-// CHECK-NEXT: %[[DTYPE:.*]] = llvm.getelementptr %[[OUT]][16]
-// CHECK-NEXT: llvm.store %{{.*}}, %[[DTYPE]] : i32
-// CHECK-NEXT: %[[RANK:.*]] = llvm.getelementptr %[[OUT]][20]
-// CHECK-NEXT: llvm.store %{{.*}}, %[[RANK]] : i32
-// CHECK-NEXT: %[[D0:.*]] = llvm.getelementptr %[[OUT]][24]
-// CHECK-NEXT: llvm.store %{{.*}}, %[[D0]] : i64
-// CHECK-NEXT: %[[D1:.*]] = llvm.getelementptr %[[OUT]][32]
-// CHECK-NEXT: llvm.store %{{.*}}, %[[D1]] : i64
+// CHECK: %[[W:.*]] = llvm.mlir.addressof @weights
+// CHECK: %[[DTYPE:.*]] = llvm.getelementptr %[[OUT]][16]
+// CHECK: llvm.store %{{.*}}, %[[DTYPE]] : i32
+// CHECK: %[[RANK:.*]] = llvm.getelementptr %[[OUT]][20]
+// CHECK: llvm.store %{{.*}}, %[[RANK]] : i32
+// CHECK: %[[D0:.*]] = llvm.getelementptr %[[OUT]][24]
+// CHECK: llvm.store %{{.*}}, %[[D0]] : i64
+// CHECK: %[[D1:.*]] = llvm.getelementptr %[[OUT]][32]
+// CHECK: llvm.store %{{.*}}, %[[D1]] : i64
 // CHECK: %[[O1:.*]] = llvm.call @fe_rt_output
 // CHECK-NEXT: "llvm.intr.memcpy"(%[[O1]], %[[O0]],
 // CHECK: %[[O2:.*]] = llvm.call @fe_rt_output

@@ -24,17 +24,17 @@ func.func @main(%x: tensor<8x4xf32> {onnx.name = "x"}) -> (tensor<8x4xf32> {onnx
 }
 
 // CHECK: func.func @main(%[[IN:.*]]: !llvm.ptr, %[[OUT:.*]]: !llvm.ptr, %[[ARENA:.*]]: !llvm.ptr, %[[RUN:.*]]: !llvm.ptr) -> i32
-// CHECK-DAG: %[[PART:.*]] = llvm.mlir.addressof @f.part
-// CHECK-DAG: %[[W:.*]] = llvm.mlir.addressof @weights
-// CHECK-DAG: %[[ITEMS:.*]] = arith.constant 4 : i64
-// CHECK-DAG: %[[COST:.*]] = arith.constant 44 : i64
 // CHECK: %[[SLOTS:.*]] = llvm.alloca %{{.*}} x i64
 // CHECK: %[[X:.*]] = llvm.load %[[IN]] : !llvm.ptr -> !llvm.ptr
+// CHECK: %[[W:.*]] = llvm.mlir.addressof @weights
 // CHECK: llvm.store %[[X]], %[[SLOTS]]
 // CHECK: %[[S1:.*]] = llvm.getelementptr %[[SLOTS]][8]
 // CHECK: llvm.store %[[W]], %[[S1]]
 // CHECK: %[[S2:.*]] = llvm.getelementptr %[[SLOTS]][16]
 // CHECK: llvm.store %[[ARENA]], %[[S2]]
+// CHECK: %[[PART:.*]] = llvm.mlir.addressof @f.part
+// CHECK: %[[ITEMS:.*]] = arith.constant 4 : i64
+// CHECK: %[[COST:.*]] = arith.constant 44 : i64
 // CHECK: llvm.call @fe_rt_parallel(%[[RUN]], %[[PART]], %[[SLOTS]], %[[ITEMS]], %[[COST]])
 // CHECK: %[[SECOND:.*]] = llvm.getelementptr %[[ARENA]][128]
 // CHECK: llvm.store %[[ARENA]], %[[SLOTS]]
