@@ -228,11 +228,13 @@ static void copy_op(fe_nest *n, MlirOperation op) {
     types[i] = mlirValueGetType(fe_result(op, i));
   for (unsigned i = 0; i < a; i++)
     attrs[i] = mlirOperationGetAttribute(op, i);
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  MlirStringRef ref = mlirIdentifierStr(mlirOperationGetName(op));
+  const char *name = fe_op_is(op, "tensor.dim")
+                         ? "memref.dim"
+                         : fe_strndup(ir->arena, ref.data, ref.length);
   MlirOperation made =
-      FE_OP(ir, fe_strndup(ir->arena, name.data, name.length), .n_operands = k,
-            .operands = operands, .n_results = r, .results = types,
-            .n_attrs = a, .attrs = attrs);
+      FE_OP(ir, name, .n_operands = k, .operands = operands, .n_results = r,
+            .results = types, .n_attrs = a, .attrs = attrs);
   for (unsigned i = 0; i < r; i++)
     set_local(n, fe_result(op, i), fe_result(made, i));
 }
