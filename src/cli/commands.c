@@ -28,6 +28,12 @@ const fe_command fe_commands[] = {
      "  ferrule bench model.onnx\n"
      "  ferrule bench model.onnx --threads 2 --vs onnxruntime",
      fe_bench_options, true, fe_cmd_bench},
+    {"info", "MODEL", "what a model takes, gives and needs",
+     "Lists inputs and outputs, the operators with counts and whether they are "
+     "supported,\nparameters, arithmetic and memory. Exit code 1 when the "
+     "model "
+     "cannot be compiled.\n\nExample:\n  ferrule info model.onnx",
+     0, true, fe_cmd_info},
     {"opt", "FILE.mlir --passes=A,B", "run passes on IR text",
      "Reads IR, runs the named passes in order and prints the result: for "
      "tests and\nfor looking at one pass.\n\nExample:\n"
