@@ -113,14 +113,15 @@ typedef struct ahead {
   unsigned lines;  // per step of k; 0: none
   MlirValue start; // element
   MlirValue step;  // elements per step of k
-  int64_t line;    // elements
+  MlirValue line;  // distance of the lines, in elements
 } ahead;
 
 #define FE_ROWS_AHEAD 24
 
 static ahead plan_ahead(contract *c, const tile_place *p, const tile *t) {
   fe_ir *ir = c->g.ir;
-  ahead f = {.line = 64 / (fe_dtype_bits(fe_dtype_of_elem(c->elem)) / 8)};
+  int64_t line = 64 / (fe_dtype_bits(fe_dtype_of_elem(c->elem)) / 8);
+  ahead f = {.line = fe_index(ir, line)};
   if (c->form != B_PANELS)
     return f;
   int64_t rows = p->static_rows;
@@ -130,24 +131,25 @@ static ahead plan_ahead(contract *c, const tile_place *p, const tile *t) {
     f.step = fe_index(ir, c->width);
     return f;
   }
-  MlirValue per_step;
   if (rows != FE_DYN) {
     int64_t share = (c->width * t->height + rows - 1) / rows;
-    f.lines = (unsigned)((share + f.line - 1) / f.line);
-    per_step = fe_index(ir, share);
+    f.lines = (unsigned)((share + line - 1) / line);
+    f.step = fe_index(ir, share);
   } else {
-    f.lines = 1;
+    // As many lines as one tile alone needs; with more tiles the same one.
     MlirValue share =
         fe_ceildiv(ir, fe_index(ir, c->width * t->height), p->rows);
-    per_step = fe_min(ir, share, fe_index(ir, f.line));
+    f.step = fe_min(ir, share, fe_index(ir, c->width));
+    MlirValue one = fe_cmp(ir, FE_LE, share, f.line);
+    f.lines = (unsigned)((c->width + line - 1) / line);
+    f.line = fe_select(ir, one, fe_index(ir, 0), f.line);
   }
-  f.step = per_step;
   // Tiles of this height before this one, each K steps.
   MlirValue before =
       fe_divu(ir, fe_sub(ir, t->row, p->row), fe_index(ir, t->height));
   MlirValue next =
       fe_add(ir, p->b_start, fe_mul(ir, c->K, fe_index(ir, c->width)));
-  f.start = fe_add(ir, next, fe_mul(ir, before, fe_mul(ir, c->K, per_step)));
+  f.start = fe_add(ir, next, fe_mul(ir, before, fe_mul(ir, c->K, f.step)));
   return f;
 }
 
@@ -162,7 +164,8 @@ static void step(contract *c, const tile_place *p, const tile *t,
       at = fe_add(ir, at,
                   fe_mul(ir, c->K, fe_index(ir, i / p->vectors * c->width)));
     unsigned line = own ? i % p->vectors : i;
-    fe_prefetch(ir, p->b_memref, fe_add_static(ir, at, line * f->line), 2);
+    at = fe_add(ir, at, fe_mul(ir, fe_index(ir, line), f->line));
+    fe_prefetch(ir, p->b_memref, at, 2);
   }
   MlirValue b_at = fe_add(ir, p->b_start, fe_mul(ir, k, p->b_row));
   MlirValue b[32];
