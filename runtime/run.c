@@ -9,9 +9,13 @@
 // malloc and free are referred to by fe_rt_enter_heap only.
 //
 //===----------------------------------------------------------------------===//
+#define _POSIX_C_SOURCE 200809L
 #include "run.h"
 
+#include "ferrule/compiler.h"
+
 #include <stdlib.h>
+#include <time.h>
 
 // Waking a spinning thread takes about a microsecond, in which one core does
 // some ten thousand scalar operations in vectors.
@@ -42,6 +46,22 @@ void fe_rt_parallel(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
   }
   part p = {fn, slots};
   o->parallel_for(o->user, run_part, &p, n);
+}
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void fe_rt_profile(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
+                   int64_t cost, int64_t bytes, ferrule_profile_entry *entry) {
+  uint64_t begin = now();
+  fe_rt_parallel(run, fn, slots, n, cost);
+  entry->nanoseconds += now() - begin;
+  entry->calls++;
+  entry->operations += (uint64_t)n * (uint64_t)cost;
+  entry->bytes += (uint64_t)bytes;
 }
 
 typedef struct fe_block {

@@ -37,6 +37,11 @@ typedef int32_t (*fe_main_fn)(const ferrule_tensor *inputs,
 /// when n * cost scalar operations are worth it.
 void fe_rt_parallel(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
                     int64_t cost);
+/// The same with the time it took, and the rest, added to `entry`.
+struct ferrule_profile_entry;
+void fe_rt_profile(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
+                   int64_t cost, int64_t bytes,
+                   struct ferrule_profile_entry *entry);
 /// 64-byte aligned memory that lives until the end of the run. NULL when there
 /// is none (the compiled code then returns run->status).
 void *fe_rt_alloc(fe_run *run, int64_t bytes);

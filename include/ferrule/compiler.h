@@ -68,6 +68,7 @@ typedef struct ferrule_options {
   const ferrule_dim *dims;
   size_t n_dims;
   bool weights_beside; // the weights in a file beside the artifact
+  bool profile;        // ferrule_load only: see ferrule_program_profile
   /// Called for every message, on the calling thread. NULL: silence.
   void (*diagnostic)(void *user, const ferrule_diagnostic *d);
   /// Called when a phase begins ("import", ..., "emit"). May be NULL.
@@ -103,6 +104,20 @@ ferrule_status ferrule_load_memory(const void *model, size_t size,
 /// Valid until the program is destroyed.
 const ferrule_model *ferrule_program_model(const ferrule_program *program);
 void ferrule_program_destroy(ferrule_program *program);
+
+/// What one call of a kernel in the model has taken, in all runs so far.
+typedef struct ferrule_profile_entry {
+  const char *kernel; // "conv.3": equal nodes share a kernel
+  const char *node;   // the model's name of (one of) its nodes; may be ""
+  uint64_t calls, nanoseconds;
+  uint64_t operations; // scalar, as estimated for the decision to use threads
+  uint64_t bytes;      // of its inputs, weights and outputs
+} ferrule_profile_entry;
+/// The entries in the order of the model; NULL unless it was loaded with
+/// options.profile. They may be set to zero between runs; such a program must
+/// not be run by two threads at once. Valid as long as the program is.
+ferrule_profile_entry *ferrule_program_profile(const ferrule_program *program,
+                                               size_t *n);
 
 #ifdef __cplusplus
 }

@@ -52,7 +52,8 @@ static ferrule_status emit(fe_session *s, const fe_request *r) {
                        .compiler = "ferrule " FERRULE_VERSION,
                        .opt = s->pass.opt_level,
                        .threads = (unsigned)s->options.threads,
-                       .weights_beside = s->options.weights_beside};
+                       .weights_beside = s->options.weights_beside,
+                       .profile = s->options.profile};
   if (r->output && !fe_artifact_of(r->output, &o.artifact)) {
     fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.file = r->output},
               "end its name in .so, .o, .a, .ll or .s",
@@ -159,6 +160,11 @@ ferrule_status ferrule_load_memory(const void *model, size_t size,
 
 const ferrule_model *ferrule_program_model(const ferrule_program *program) {
   return fe_jit_model(program->jit);
+}
+
+ferrule_profile_entry *ferrule_program_profile(const ferrule_program *program,
+                                               size_t *n) {
+  return fe_jit_profile(program->jit, n);
 }
 
 void ferrule_program_destroy(ferrule_program *program) {

@@ -265,6 +265,8 @@ fe_status fe_emit(fe_ir *ir, MlirModule module, const fe_emit_options *options,
       (!in_memory && fe_link_possible(ir->diags, options) == FE_FAILED))
     return FE_FAILED;
   fe_checks_number(ir, module, &info);
+  if (in_memory && options->profile)
+    fe_profile_instrument(ir, module, &info);
   for (unsigned i = 0; i < info.n_outputs; i++)
     for (int32_t d = 0; d < info.outputs[i].rank; d++)
       info.heap |= info.outputs[i].dims[d] == INT64_MIN;

@@ -10,6 +10,7 @@
 #ifndef FE_EMIT_H
 #define FE_EMIT_H
 
+#include "ferrule/compiler.h"
 #include "ferrule/model.h"
 #include "ir/ir.h"
 #include "target/target.h"
@@ -35,6 +36,7 @@ typedef struct fe_emit_options {
   /// Weights go to `<path without extension>.weights.o` (.so: `.weights.so`),
   /// to be linked too (a .so finds it by itself, in its own folder).
   bool weights_beside;
+  bool profile; // FE_ARTIFACT_JIT: see ferrule_program_profile
 } fe_emit_options;
 
 /// A model in this process.
@@ -48,6 +50,8 @@ bool fe_artifact_of(const char *path, fe_artifact *out);
 FE_NODISCARD fe_status fe_emit(fe_ir *ir, MlirModule module,
                                const fe_emit_options *options, fe_jit **jit);
 const ferrule_model *fe_jit_model(const fe_jit *jit);
+/// NULL unless emitted with `profile`.
+ferrule_profile_entry *fe_jit_profile(const fe_jit *jit, size_t *n);
 void fe_jit_destroy(fe_jit *jit);
 
 /// Text of a C header for the model: what it takes and gives, sizes.

@@ -23,6 +23,8 @@ struct fe_jit {
   void *weights;
   size_t weight_bytes;
   const ferrule_model *model;
+  ferrule_profile_entry *profile; // its strings lie behind it
+  size_t n_profile;
 };
 
 static fe_status llvm_error(fe_diags *d, const char *what, LLVMErrorRef error) {
@@ -32,6 +34,20 @@ static fe_status llvm_error(fe_diags *d, const char *what, LLVMErrorRef error) {
   fe_report(d, FE_SEV_INTERNAL, (fe_where){0}, NULL, "%s: %s", what, text);
   LLVMDisposeErrorMessage(text);
   return FE_FAILED;
+}
+
+/// Gives a symbol that the objects refer to its address.
+static fe_status bind(fe_diags *d, fe_jit *jit, const char *name, void *at) {
+  LLVMOrcCSymbolMapPair symbol = {
+      .Name = LLVMOrcLLJITMangleAndIntern(jit->engine, name),
+      .Sym = {.Address = (LLVMOrcExecutorAddress)(uintptr_t)at,
+              .Flags = {.GenericFlags = LLVMJITSymbolGenericFlagsExported}}};
+  LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(&symbol, 1);
+  LLVMErrorRef error =
+      LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit->engine), unit);
+  if (error)
+    LLVMOrcDisposeMaterializationUnit(unit);
+  return llvm_error(d, "a symbol cannot be bound", error);
 }
 
 static fe_status place_weights(fe_diags *d, fe_jit *jit,
@@ -47,17 +63,29 @@ static fe_status place_weights(fe_diags *d, fe_jit *jit,
   jit->weight_bytes = info->weight_bytes;
   fe_weights_copy(info, at);
   mprotect(at, info->weight_bytes, PROT_READ);
-  LLVMOrcCSymbolMapPair symbol = {
-      .Name = LLVMOrcLLJITMangleAndIntern(
-          jit->engine, fe_symbol_name(d->arena, info->prefix, "weights")),
-      .Sym = {.Address = (LLVMOrcExecutorAddress)(uintptr_t)at,
-              .Flags = {.GenericFlags = LLVMJITSymbolGenericFlagsExported}}};
-  LLVMOrcMaterializationUnitRef unit = LLVMOrcAbsoluteSymbols(&symbol, 1);
-  LLVMErrorRef error =
-      LLVMOrcJITDylibDefine(LLVMOrcLLJITGetMainJITDylib(jit->engine), unit);
-  if (error)
-    LLVMOrcDisposeMaterializationUnit(unit);
-  return llvm_error(d, "the weights cannot be bound", error);
+  return bind(d, jit, fe_symbol_name(d->arena, info->prefix, "weights"), at);
+}
+
+static fe_status place_profile(fe_diags *d, fe_jit *jit,
+                               const fe_model_info *info) {
+  size_t n = info->n_profile, text = 0;
+  const ferrule_profile_entry *e = info->profile;
+  if (!n)
+    return FE_OK;
+  for (size_t i = 0; i < n; i++)
+    text += strlen(e[i].kernel) + strlen(e[i].node) + 2;
+  jit->profile = malloc(n * sizeof *e + text);
+  if (!jit->profile)
+    return fe_error(d, (fe_where){0}, NULL, "out of memory");
+  jit->n_profile = n;
+  char *at = (char *)(jit->profile + n);
+  for (size_t i = 0; i < n; i++) {
+    jit->profile[i] = (ferrule_profile_entry){.kernel = at};
+    at = stpcpy(at, e[i].kernel) + 1;
+    jit->profile[i].node = at;
+    at = stpcpy(at, e[i].node) + 1;
+  }
+  return bind(d, jit, "fe_profile", jit->profile);
 }
 
 static fe_status load(fe_diags *d, fe_jit *jit, const fe_model_info *info,
@@ -70,7 +98,8 @@ static fe_status load(fe_diags *d, fe_jit *jit, const fe_model_info *info,
                      NULL)) == FE_FAILED)
     return FE_FAILED;
   LLVMOrcJITDylibAddGenerator(dylib, process);
-  if (place_weights(d, jit, info) == FE_FAILED)
+  if (place_weights(d, jit, info) == FE_FAILED ||
+      place_profile(d, jit, info) == FE_FAILED)
     return FE_FAILED;
   for (unsigned i = 0; i < n; i++) {
     LLVMMemoryBufferRef object = units[i].object;
@@ -108,6 +137,11 @@ fe_status fe_jit_load(fe_diags *d, const fe_model_info *info, unsigned n,
 
 const ferrule_model *fe_jit_model(const fe_jit *jit) { return jit->model; }
 
+ferrule_profile_entry *fe_jit_profile(const fe_jit *jit, size_t *n) {
+  *n = jit->n_profile;
+  return jit->profile;
+}
+
 void fe_jit_destroy(fe_jit *jit) {
   if (!jit)
     return;
@@ -118,5 +152,6 @@ void fe_jit_destroy(fe_jit *jit) {
   }
   if (jit->weights)
     munmap(jit->weights, jit->weight_bytes);
+  free(jit->profile);
   free(jit);
 }

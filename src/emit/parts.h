@@ -31,6 +31,8 @@ typedef struct fe_model_info {
   fe_placed_blob *blobs; // by offset
   uint64_t weight_bytes;
   bool heap; // some sizes are known only during the run
+  size_t n_profile; // of fe_profile_instrument
+  const ferrule_profile_entry *profile;
 } fe_model_info;
 
 /// Everything but the messages. Reports when the attributes are malformed.
@@ -53,6 +55,11 @@ void fe_checks_number(fe_ir *ir, MlirModule module, fe_model_info *info);
 /// After structured control flow has become branches: false checks and failed
 /// allocations return from the function.
 void fe_checks_branch(fe_ir *ir, MlirModule module);
+
+//===-- profile.c -----------------------------------------------------------===//
+
+/// Puts a clock around every kernel; gives the table's entries, all zero.
+void fe_profile_instrument(fe_ir *ir, MlirModule module, fe_model_info *info);
 
 //===-- One unit: unit.c, mathlib.c, model.c
 //-------------------------------===//

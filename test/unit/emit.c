@@ -102,6 +102,7 @@ typedef struct emitted {
   unit *u;
   char folder[32];
   fe_jit *jit;
+  bool profile;
   unsigned threads; // another number every time
 } emitted;
 
@@ -139,7 +140,8 @@ static void emit_for(emitted *e, const char *target, const char *model,
                        .compiler = "ferrule test",
                        .opt = 3,
                        .threads = ++e->threads,
-                       .weights_beside = beside};
+                       .weights_beside = beside,
+                       .profile = e->profile};
   if (fe_emit(&ir, m, &o, &e->jit) == FE_FAILED)
     fail_msg("%s", e->u->messages->at);
   mlirModuleDestroy(m);
@@ -267,6 +269,30 @@ static void jit(void **state) {
   end(&e);
 }
 
+static void profile(void **state) {
+  (void)state;
+  emitted e = begin();
+  e.profile = true;
+  emit(&e, "", FE_ARTIFACT_JIT, false);
+  size_t n;
+  ferrule_profile_entry *entries = fe_jit_profile(e.jit, &n);
+  assert_int_equal(n, 2);
+  assert_string_equal(entries[0].kernel, "matmul");
+  assert_string_equal(entries[1].kernel, "act");
+  assert_int_equal(run(fe_jit_model(e.jit), 10, NULL), 0);
+  assert_int_equal(run(fe_jit_model(e.jit), 5, NULL), 0);
+  for (size_t i = 0; i < n; i++) {
+    assert_int_equal(entries[i].calls, 2);
+    assert_int_equal(entries[i].operations, 15 * 100000);
+    assert_true(entries[i].nanoseconds < 1000000000);
+  }
+  // x, w, y: rows * 8, 8 * 16, rows * 16 floats; and rows * 16 twice, 16.
+  assert_int_equal(entries[0].bytes, 15 * 32 + 2 * 512 + 15 * 64);
+  assert_int_equal(entries[1].bytes, 15 * 64 + 2 * 64 + 15 * 64);
+  fe_jit_destroy(e.jit);
+  end(&e);
+}
+
 /// Functions of the math library on vectors: runtime/math_test.c has the limits
 /// of the scalar ones.
 static void vector_math(void **state) {
@@ -306,6 +332,7 @@ int main(void) {
       cmocka_unit_test(llvm_ir),
       cmocka_unit_test(same_bytes),
       cmocka_unit_test(jit),
+      cmocka_unit_test(profile),
       cmocka_unit_test(vector_math),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
