@@ -10,7 +10,7 @@
 //===----------------------------------------------------------------------===//
 #include "op/interpolation.h"
 
-#include "op/lowering.h"
+#include "op/common.h"
 
 #include <math.h>
 #include <string.h>
@@ -247,7 +247,7 @@ static void count_taps(fe_ir *ir, const fe_resize *r, const fe_resize_dim *d,
   t->fixed_taps = reach ? 2 * reach : 1;
   if (r->antialias && reach) {
     t->fixed_taps = FE_DYN;
-    if (fe_index_const(d->in, &in) && fe_index_const(d->out, &out) && out > 0)
+    if (fe_size_known(d->in, &in) && fe_size_known(d->out, &out) && out > 0)
       t->fixed_taps = 2 * ((reach * (in > out ? in : out) + out - 1) / out + 1);
   }
   if (t->fixed_taps != FE_DYN) {
@@ -268,7 +268,7 @@ fe_resize_table fe_resize_make_table(fe_lower *l, const fe_resize *r,
   builder b = {.l = l, .ir = ir, .r = r, .d = d};
   count_taps(ir, r, d, &t);
   int64_t out;
-  MlirValue size = fe_index_const(d->out, &out) && t.fixed_taps != FE_DYN
+  MlirValue size = fe_size_known(d->out, &out) && t.fixed_taps != FE_DYN
                        ? fe_index(ir, out * t.fixed_taps)
                        : fe_mul(ir, d->out, t.taps);
   bool weighted = r->mode != FE_RESIZE_NEAREST;
@@ -281,9 +281,9 @@ fe_resize_table fe_resize_make_table(fe_lower *l, const fe_resize *r,
     in[n_in++] = d->roi;
   scalars[3] = fe_is_null(d->numerator) ? d->out : d->numerator;
   scalars[4] = fe_is_null(d->denominator) ? d->in : d->denominator;
-  outs[0] = fe_empty_tensor(l->state, ir->i64, 1, &size);
+  outs[0] = fe_tensor_empty(l, FE_I64, 1, &size);
   if (weighted)
-    outs[1] = fe_empty_tensor(l->state, ir->f32, 1, &size);
+    outs[1] = fe_tensor_empty(l, FE_F32, 1, &size);
   fe_kernel_begin(&b.k, l, "resize_table", n_in, in, 1 + weighted, outs, 5,
                   scalars);
   b.in = b.k.scalar[0];
@@ -439,7 +439,7 @@ static MlirValue product(fe_ir *ir, const MlirValue *sizes, unsigned from,
   bool known = true;
   MlirValue v = fe_index(ir, 1);
   for (unsigned i = from; i < to; ++i)
-    known = known && fe_index_const(sizes[i], &n) &&
+    known = known && fe_size_known(sizes[i], &n) &&
             !__builtin_mul_overflow(total, n, &total);
   if (known)
     return fe_index(ir, total);
@@ -464,7 +464,7 @@ MlirValue fe_resize_pass(fe_lower *l, const fe_resize *r,
                      t->weights};
   three[1] = sizes[d->dim] = d->out;
   MlirType to_type = fe_storage_type(ir, to);
-  MlirValue out = fe_empty_tensor(l->state, to_type, 3, three);
+  MlirValue out = fe_tensor_empty(l, to, 3, three);
   fe_kernel_begin(&p.k, l, last ? "resize_row" : "resize_rows", 3, in, 1, &out,
                   1, &t->taps);
   p.taps =
