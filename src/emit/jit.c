@@ -85,7 +85,7 @@ static fe_status place_profile(fe_diags *d, fe_jit *jit,
     jit->profile[i].node = at;
     at = stpcpy(at, e[i].node) + 1;
   }
-  return bind(d, jit, "fe_profile", jit->profile);
+  return bind(d, jit, FE_PROFILE_TABLE, jit->profile);
 }
 
 static fe_status load(fe_diags *d, fe_jit *jit, const fe_model_info *info,

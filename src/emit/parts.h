@@ -58,6 +58,7 @@ void fe_checks_branch(fe_ir *ir, MlirModule module);
 
 //===-- profile.c -----------------------------------------------------------===//
 
+#define FE_PROFILE_TABLE "fe_profile"
 /// Puts a clock around every kernel; gives the table's entries, all zero.
 void fe_profile_instrument(fe_ir *ir, MlirModule module, fe_model_info *info);
 

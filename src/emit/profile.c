@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-#define TABLE "fe_profile"
-
 typedef struct profiling {
   fe_ir *ir;
   MlirModule module;
@@ -80,7 +78,7 @@ static void instrument(MlirOperation op, void *user) {
   for (unsigned i = 0; i < 5; i++)
     args[i] = fe_operand(op, i);
   args[5] = bytes_of(ir, kernel, args[2]);
-  args[6] = fe_llvm_at(ir, fe_llvm_address(ir, TABLE),
+  args[6] = fe_llvm_at(ir, fe_llvm_address(ir, FE_PROFILE_TABLE),
                        (int64_t)(p->entries.n * sizeof entry));
   fe_llvm_call(ir, "fe_rt_profile", 7, args, (MlirType){NULL});
   fe_push(ir->arena, &p->entries, entry);
@@ -92,7 +90,7 @@ void fe_profile_instrument(fe_ir *ir, MlirModule module, fe_model_info *info) {
   fe_point outer = fe_point_save(ir);
   fe_llvm_declare(ir, module, "fe_rt_profile",
                   "!llvm.func<void (ptr, ptr, ptr, i64, i64, i64, ptr)>");
-  fe_llvm_global(ir, module, TABLE, 8);
+  fe_llvm_global(ir, module, FE_PROFILE_TABLE, 8);
   fe_walk(fe_func_block(fe_func_find(module, "main")), instrument, &p);
   fe_point_restore(ir, outer);
   info->n_profile = p.entries.n;

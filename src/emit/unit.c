@@ -182,6 +182,11 @@ static void set_symbols(fe_arena *arena, LLVMModuleRef m,
   const char *prefix = job->info->prefix;
   LLVMContextRef c = LLVMGetModuleContext(m);
   LLVMValueRef weights = LLVMGetNamedGlobal(m, "weights");
+  LLVMValueRef profile = LLVMGetNamedGlobal(m, FE_PROFILE_TABLE);
+  if (profile) { // declared like the weights, but it is written to
+    LLVMSetGlobalConstant(profile, false);
+    LLVMSetAlignment(profile, 8);
+  }
   for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
        f = LLVMGetNextFunction(f)) {
     size_t n;
