@@ -195,6 +195,8 @@ MlirValue fe_small_encode(fe_ir *ir, MlirValue v, MlirType elem) {
     out = fe_minu(ir, out, num(&l, f->limit));
   } else {
     out = fe_minu(ir, round_magnitude(&l, f, a), num(&l, f->limit));
+    if (f->inf)
+      out = when(&l, FE_EQ, a, F32_INF, num(&l, f->max + 1), out);
     MlirValue sign = shift_left(&l, shift_right(&l, u, 31), f->bits - 1);
     MlirValue with_sign = fe_or(ir, out, sign);
     out = f->zero_nan ? when(&l, FE_EQ, out, 0, out, with_sign) : with_sign;

@@ -19,8 +19,9 @@ bool fe_small_encodes(const fe_ir *ir, MlirType elem);
 /// Exact value as f32 (scalar or vector). Not for bf16.
 MlirValue fe_small_decode(fe_ir *ir, MlirValue v);
 /// f32 to the float type `elem`: nearest even. f16 and bf16 overflow to
-/// infinity; in the others too large values become the largest finite one
-/// (ONNX Cast with saturate=1), and E8M0 rounds up.
+/// infinity; in the others too large values become the largest finite one, and
+/// infinity itself stays infinity or NaN where the format has one or -0 is NaN,
+/// else it becomes the largest number too. E8M0 rounds up.
 MlirValue fe_small_encode(fe_ir *ir, MlirValue v, MlirType elem);
 /// f64 to f32, inexact results to the neighbour with odd last bit: rounding
 /// once more to a narrower type is then as if done at once.

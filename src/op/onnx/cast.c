@@ -4,22 +4,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // As C converts. Floats outside a small integer type wrap around, as with a
-// conversion through int; outside int64 the result is unspecified.
+// conversion through int; outside int64 the result is unspecified. What is too
+// large for a float of 8 bits becomes the largest one, infinities included, or
+// without `saturate` infinity where the type has it and else NaN.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 #include "op/scalar.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 /// Admitted by operand and result.
-#define CAST_TYPES "bool,real,f8e4m3fn,f8e4m3fnuz,f8e5m2,f8e5m2fnuz"
+#define CAST_TYPES "bool,real,f8e4m3fn,f8e4m3fnuz,f8e5m2,f8e5m2fnuz,f8e8m0"
 #define CAST_MASK                                                              \
   (1u << FE_BOOL | 1u << FE_F16 | 1u << FE_BF16 | 1u << FE_F32 |               \
    1u << FE_F64 | 1u << FE_I8 | 1u << FE_I16 | 1u << FE_I32 | 1u << FE_I64 |   \
    1u << FE_U8 | 1u << FE_U16 | 1u << FE_U32 | 1u << FE_U64 |                  \
    1u << FE_F8E4M3FN | 1u << FE_F8E4M3FNUZ | 1u << FE_F8E5M2 |                 \
-   1u << FE_F8E5M2FNUZ)
+   1u << FE_F8E5M2FNUZ | 1u << FE_F8E8M0)
 
 /// Opset 1 has the type as text, "FLOAT16".
 static fe_status upgrade_cast(fe_node *n) {
@@ -55,6 +59,9 @@ static fe_status infer_cast(fe_infer *f) {
                           to > 0 && to < FE_DTYPE_COUNT
                               ? fe_dtype_name((fe_dtype)to)
                               : "an unknown type");
+  if (to == FE_F8E8M0 &&
+      strcmp(fe_attr_str(f->ir->arena, f->attrs, "round_mode", "up"), "up"))
+    return fe_infer_error(f, NULL, "only 'round_mode' \"up\" is supported");
   fe_out_tensor(f, 0, (fe_dtype)to, &d);
   return FE_OK;
 }
@@ -71,9 +78,50 @@ static MlirValue float_to_int(fe_ir *ir, MlirValue x, fe_dtype out,
   return direct ? v : fe_convert(ir, v, to, false, false);
 }
 
+/// Types of 8 bits: from which magnitude on a number is too large.
+static const struct {
+  fe_dtype t;
+  double too_large; // half a step above the largest number
+  bool itself;      // also that one: the largest is odd
+  bool inf;
+} small[] = {{FE_F8E4M3FN, 464, false, false},
+             {FE_F8E4M3FNUZ, 248, true, false},
+             {FE_F8E5M2, 61440, true, true},
+             {FE_F8E5M2FNUZ, 61440, true, false}};
+
+/// x (f32) such that encoding it gives what `saturate` says.
+static MlirValue limit_small(fe_ir *ir, fe_dtype t, bool saturate,
+                             MlirValue x) {
+  MlirType f32 = mlirValueGetType(x);
+  for (size_t i = 0; i < FE_COUNT(small); ++i) {
+    if (small[i].t != t)
+      continue;
+    MlirValue a = fe_math(ir, "absf", x);
+    if (saturate) {
+      MlirValue largest =
+          fe_math2(ir, "copysign", fe_float(ir, f32, FLT_MAX), x);
+      return fe_select(ir, fe_cmp(ir, FE_GT, a, fe_float(ir, f32, FLT_MAX)),
+                       largest, x);
+    }
+    MlirValue over = fe_float(ir, f32, small[i].inf ? INFINITY : NAN);
+    if (small[i].inf)
+      over = fe_math2(ir, "copysign", over, x);
+    return fe_select(ir,
+                     fe_cmp(ir, small[i].itself ? FE_GE : FE_GT, a,
+                            fe_float(ir, f32, small[i].too_large)),
+                     over, x);
+  }
+  return x;
+}
+
 FE_SCALAR(cast) {
   FE_UNUSED;
   MlirType to = fe_compute_type(ir, out);
+  if (fe_dtype_bits(out) == 8 && fe_dtype_is_float(out)) {
+    MlirValue v = fe_convert(ir, x[0], to,
+                             fe_dtype_is_unsigned(in) || in == FE_BOOL, false);
+    return limit_small(ir, out, fe_attr_i64(op, "saturate", 1), v);
+  }
   if (fe_type_is_float(mlirValueGetType(x[0])) && fe_dtype_is_int(out))
     return float_to_int(ir, x[0], out, to);
   return fe_convert(ir, x[0], to, fe_dtype_is_unsigned(in) || in == FE_BOOL,
