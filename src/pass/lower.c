@@ -94,9 +94,12 @@ static void lower_pointwise(fe_lower *l) {
   fe_dims out;
   fe_dims_of(ir, fe_result(l->op, 0), &out);
   fe_out_sizes(l, 0, sizes);
+  bool checked[FE_MAX_RANK] = {false}; // that the operands fit the size
   for (unsigned i = 0; i < rank; i++)
-    if (fe_is_null(sizes[i]))
+    if (fe_is_null(sizes[i])) {
       sizes[i] = broadcast_size(l, rank, i);
+      checked[i] = true;
+    }
   MlirAffineMap *maps = FE_NEW_N(ir->arena, MlirAffineMap, l->n_in + 1);
   double *constant = FE_NEW_N(ir->arena, double, l->n_in + 1);
   bool *is_constant = FE_NEW_N(ir->arena, bool, l->n_in + 1);
@@ -121,8 +124,15 @@ static void lower_pointwise(fe_lower *l) {
         e[j] = mlirAffineConstantExprGet(ir->ctx, 0);
       else if (fe_dim_same(d.d[j], out.d[i]) || fe_dim_static(d.d[j]) != FE_DYN)
         e[j] = mlirAffineDimExprGet(ir->ctx, i);
-      else
-        known = false; // 1 or equal: only run time knows
+      else { // 1 or equal: only run time knows
+        known = false;
+        MlirValue s = fe_size(l, l->in[k], j);
+        if (!checked[i])
+          fe_check(l,
+                   fe_or(ir, fe_cmp(ir, FE_EQ, s, fe_index(ir, 1)),
+                         fe_cmp(ir, FE_EQ, s, sizes[i])),
+                   "the operands' shapes do not broadcast");
+      }
     }
     if (known)
       maps[k] = mlirAffineMapGet(ir->ctx, rank, 0, d.rank, e);

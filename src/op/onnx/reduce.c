@@ -376,10 +376,30 @@ static fe_status upgrade_reduce(fe_node *n) {
   return FE_OK;
 }
 
+/// Of a list of sizes: their product or sum, however the axes are given.
+static bool contents_of_list(fe_ir *ir, MlirOperation op, fe_contents *out,
+                             MlirAffineExpr (*combine)(MlirAffineExpr,
+                                                       MlirAffineExpr)) {
+  fe_contents in;
+  if (out->n != 1 || fe_attr_i64(op, "noop_with_empty_axes", 0) ||
+      !fe_contents_of(ir, fe_operand(op, 0), &in) || in.dims.rank != 1 || !in.n)
+    return false;
+  out->at[0] = in.at[0];
+  for (unsigned i = 1; i < in.n; ++i)
+    out->at[0] = combine(out->at[0], in.at[i]);
+  return true;
+}
+static bool contents_prod(fe_ir *ir, MlirOperation op, fe_contents *out) {
+  return contents_of_list(ir, op, out, fe_dim_mul);
+}
+static bool contents_sum(fe_ir *ir, MlirOperation op, fe_contents *out) {
+  return contents_of_list(ir, op, out, fe_dim_add);
+}
+
 static const fe_attr_def reduce_attrs[] = {
     {"keepdims", FE_A_INT, "1"}, {"noop_with_empty_axes", FE_A_INT, "0"}, {0}};
 
-#define REDUCE(op_name, admitted)                                              \
+#define REDUCE(op_name, admitted, ...)                                         \
   {.name = op_name,                                                            \
    .since = 1,                                                                 \
    .inputs = "data:T, axes?:T1",                                               \
@@ -389,16 +409,18 @@ static const fe_attr_def reduce_attrs[] = {
    .upgrade = upgrade_reduce,                                                  \
    .infer = infer_reduce,                                                      \
    .lower = lower_reduce,                                                      \
-   .limits = "the number of axes must be known when compiling"}
+   .limits = "the number of axes must be known when compiling",                \
+   __VA_ARGS__}
 
-const fe_op_row fe_family_reduce[] = {REDUCE("ReduceSum", "real"),
-                                      REDUCE("ReduceMean", "real"),
-                                      REDUCE("ReduceProd", "real"),
-                                      REDUCE("ReduceMax", "real,bool"),
-                                      REDUCE("ReduceMin", "real,bool"),
-                                      REDUCE("ReduceL1", "real"),
-                                      REDUCE("ReduceL2", "real"),
-                                      REDUCE("ReduceLogSum", "real"),
-                                      REDUCE("ReduceLogSumExp", "real"),
-                                      REDUCE("ReduceSumSquare", "real"),
-                                      {0}};
+const fe_op_row fe_family_reduce[] = {
+    REDUCE("ReduceSum", "real", .contents = contents_sum),
+    REDUCE("ReduceMean", "real", .contents = NULL),
+    REDUCE("ReduceProd", "real", .contents = contents_prod),
+    REDUCE("ReduceMax", "real,bool", .contents = NULL),
+    REDUCE("ReduceMin", "real,bool", .contents = NULL),
+    REDUCE("ReduceL1", "real", .contents = NULL),
+    REDUCE("ReduceL2", "real", .contents = NULL),
+    REDUCE("ReduceLogSum", "real", .contents = NULL),
+    REDUCE("ReduceLogSumExp", "real", .contents = NULL),
+    REDUCE("ReduceSumSquare", "real", .contents = NULL),
+    {0}};

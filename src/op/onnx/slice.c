@@ -456,7 +456,9 @@ const fe_op_row fe_family_slice[] = {
      .upgrade = upgrade_slice,
      .infer = infer_slice,
      .contents = contents_slice,
-     .lower = lower_slice},
+     .lower = lower_slice,
+     .limits = "a constant bound beyond a dynamic dimension is an error of "
+               "the run where it fixes the result's size"},
     {.name = "Split",
      .since = 1,
      .inputs = "input:T, split?:I",
