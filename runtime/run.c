@@ -58,9 +58,14 @@ void fe_rt_profile(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
                    int64_t cost, int64_t bytes, ferrule_profile_entry *entry) {
   uint64_t begin = now();
   fe_rt_parallel(run, fn, slots, n, cost);
-  entry->nanoseconds += now() - begin;
+  uint64_t took = now() - begin, operations = (uint64_t)n * (uint64_t)cost;
+  if (!entry->calls || took < entry->best_nanoseconds) {
+    entry->best_nanoseconds = took;
+    entry->best_operations = operations;
+  }
+  entry->nanoseconds += took;
   entry->calls++;
-  entry->operations += (uint64_t)n * (uint64_t)cost;
+  entry->operations += operations;
   entry->bytes += (uint64_t)bytes;
 }
 

@@ -112,6 +112,8 @@ typedef struct ferrule_profile_entry {
   uint64_t calls, nanoseconds;
   uint64_t operations; // scalar, as estimated for the decision to use threads
   uint64_t bytes;      // of its inputs, weights and outputs
+  uint64_t best_nanoseconds; // of the shortest call,
+  uint64_t best_operations;  // and what it did
 } ferrule_profile_entry;
 /// The entries in the order of the model; NULL unless it was loaded with
 /// options.profile. They may be set to zero between runs; such a program must

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 
 extern const fe_cli_option fe_compile_options[], fe_run_options[],
-    fe_bench_options[], fe_opt_options[];
+    fe_bench_options[], fe_profile_options[], fe_opt_options[];
 
 const fe_command fe_commands[] = {
     {"compile", "MODEL -o OUT", "compile a model to native code",
@@ -34,6 +34,11 @@ const fe_command fe_commands[] = {
      "model "
      "cannot be compiled.\n\nExample:\n  ferrule info model.onnx",
      0, true, fe_cmd_info},
+    {"profile", "MODEL [--threads N]", "where a model spends its time",
+     "Time per kernel, its share, operations and bytes per second, percentage "
+     "of the\nprocessor's peak.\n\nExample:\n"
+     "  ferrule profile model.onnx --threads 2",
+     fe_profile_options, true, fe_cmd_profile},
     {"opt", "FILE.mlir --passes=A,B", "run passes on IR text",
      "Reads IR, runs the named passes in order and prints the result: for "
      "tests and\nfor looking at one pass.\n\nExample:\n"
