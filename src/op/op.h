@@ -281,6 +281,10 @@ void fe_put(fe_kernel *k, MlirValue v, MlirValue memref, fe_dtype t, unsigned n,
 MlirValue fe_lower_contract(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
                             bool trans_b, fe_dtype t, unsigned rank,
                             const MlirValue *sizes);
+/// Dim i of the result is dim permutation[i] of `in`; sizes: of the result.
+MlirValue fe_lower_transpose(fe_lower *l, MlirValue in, unsigned rank,
+                             const unsigned *permutation,
+                             const MlirValue *sizes);
 /// kind: "softmax", "log_softmax", "layer_norm", "rms_norm"; see krnl.row for
 /// the parameters. f32.
 MlirValue fe_lower_row(fe_lower *l, const char *kind, MlirValue x,

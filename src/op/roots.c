@@ -165,3 +165,18 @@ MlirValue fe_lower_row(fe_lower *l, const char *kind, MlirValue x,
   fe_note_sizes(l->state, r, rank, sizes);
   return r;
 }
+
+MlirValue fe_lower_transpose(fe_lower *l, MlirValue in, unsigned rank,
+                             const unsigned *perm, const MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  int64_t permutation[FE_MAX_RANK];
+  for (unsigned i = 0; i < rank; ++i)
+    permutation[i] = perm[i];
+  MlirValue dest = fe_empty_tensor(l->state, fe_elem_of(in), rank, sizes);
+  MlirType type = mlirValueGetType(dest);
+  MlirValue r = fe_first(
+      FE_OP(ir, "krnl.transpose", FE_VALUES(in, dest), FE_TYPES(type),
+            FE_ATTRS(fe_at_i64s(ir, "permutation", rank, permutation))));
+  fe_note_sizes(l->state, r, rank, sizes);
+  return r;
+}

@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
-#include "op/lowering.h"
 
 /// Dim i of the result is dim perm[i] of the operand. The attribute is empty
 /// for "reversed". False when it is no permutation.
@@ -51,22 +50,6 @@ static bool contents_transpose(fe_ir *ir, MlirOperation op, fe_contents *out) {
   return out->dims.rank < 2 && fe_contents_first(ir, op, out);
 }
 
-/// The root on `in`, result dims `sizes`.
-static MlirValue transpose_root(fe_lower *l, MlirValue in, unsigned rank,
-                                const unsigned *perm, const MlirValue *sizes) {
-  fe_ir *ir = l->ir;
-  int64_t permutation[FE_MAX_RANK];
-  for (unsigned i = 0; i < rank; ++i)
-    permutation[i] = perm[i];
-  MlirValue dest = fe_empty_tensor(l->state, fe_elem_of(in), rank, sizes);
-  MlirType type = mlirValueGetType(dest);
-  MlirValue r = fe_first(
-      FE_OP(ir, "krnl.transpose", FE_VALUES(in, dest), FE_TYPES(type),
-            FE_ATTRS(fe_at_i64s(ir, "permutation", rank, permutation))));
-  fe_note_sizes(l->state, r, rank, sizes);
-  return r;
-}
-
 static fe_status lower_transpose(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]), perm[FE_MAX_RANK];
@@ -89,7 +72,7 @@ static fe_status lower_transpose(fe_lower *l) {
     return FE_OK;
   }
   if (last != greatest) {
-    l->out[0] = transpose_root(l, l->in[0], rank, perm, sizes);
+    l->out[0] = fe_lower_transpose(l, l->in[0], rank, perm, sizes);
     return FE_OK;
   }
   MlirAffineMap map = mlirAffineMapGet(ir->ctx, rank, 0, rank, from);
