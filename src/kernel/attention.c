@@ -72,27 +72,26 @@ static MlirValue offset(fe_ir *ir, MlirValue at, MlirValue index,
 
 //===-- Packing K -----------------------------------------------------------//
 
-/// lanes keys from `key` of the block on, lanes elements from `d` on. Keys at
-/// or above `count` are zero (null: there are enough).
+/// lanes keys from `key` of the block on, lanes elements from `d` on. `last`:
+/// stands in for keys behind it, whose scores nobody uses (null: there are
+/// enough). Masked loads of what is not there would be very slow where no
+/// memory is.
 static void pack_square(attention *a, MlirValue key, int64_t d,
-                        MlirValue count) {
+                        MlirValue last) {
   fe_ir *ir = a->g.ir;
   unsigned n = a->lanes;
   int64_t wanted = a->depth - d < n ? a->depth - d : n;
-  MlirValue rows[64], zero = fe_index(ir, 0), all = fe_index(ir, wanted);
+  MlirValue rows[64], m = a->g.flat[a->k.arg];
   for (unsigned i = 0; i < n; ++i) {
-    MlirValue in_block = fe_add_static(ir, key, i);
-    MlirValue number = fe_add(ir, a->first_key, in_block);
+    MlirValue number = fe_add_static(ir, key, i);
+    if (!fe_is_null(last))
+      number = fe_min(ir, number, last);
+    number = fe_add(ir, a->first_key, number);
     MlirValue at = offset(ir, a->k.start, number, a->k.seq);
     at = fe_add_static(ir, at, d);
-    MlirValue active = {0};
-    if (!fe_is_null(count))
-      active = fe_select(ir, fe_cmp(ir, FE_LT, in_block, count), all, zero);
-    else if (wanted < n)
-      active = all;
-    rows[i] = fe_is_null(active)
-                  ? fe_vload(ir, n, a->g.flat[a->k.arg], 1, &at)
-                  : fe_vload_masked(ir, n, active, a->g.flat[a->k.arg], 1, &at);
+    rows[i] = wanted == n
+                  ? fe_vload(ir, n, m, 1, &at)
+                  : fe_vload_masked(ir, n, fe_index(ir, wanted), m, 1, &at);
   }
   fe_vtranspose(ir, n, rows);
   MlirValue width = fe_index(ir, a->width);
@@ -105,7 +104,7 @@ static void pack_square(attention *a, MlirValue key, int64_t d,
   }
 }
 
-/// The block of K, padded with zeros to whole panels.
+/// The block of K, filled up to whole panels.
 static void pack_keys(attention *a) {
   fe_ir *ir = a->g.ir;
   MlirValue n = fe_index(ir, a->lanes), zero = fe_index(ir, 0);
@@ -120,7 +119,7 @@ static void pack_keys(attention *a) {
   MlirValue end = fe_mul(ir, fe_ceildiv(ir, a->count, width), width);
   r = fe_for_begin(ir, full, end, n, 0, NULL);
   for (int64_t d = 0; d < a->depth; d += a->lanes)
-    pack_square(a, r.iv, d, a->count);
+    pack_square(a, r.iv, d, fe_add_static(ir, a->count, -1));
   fe_for_end(ir, &r, 0, NULL);
 }
 

@@ -354,23 +354,22 @@ static void pack_rows(contract *c, const tile_place *p) {
 }
 
 /// A square of transposed B: lanes columns from j on, lanes values of k from
-/// `k` on, of which `count` (null: all) are wanted.
+/// `k` on, of which `count` (null: all) are wanted. Columns that are not there
+/// repeat the last one: results of those are not stored, and masked loads are
+/// very slow where no memory is.
 static void pack_square(contract *c, const tile_place *p, MlirValue j,
                         MlirValue k, MlirValue count) {
   fe_ir *ir = c->g.ir;
   unsigned n = c->p.lanes;
-  MlirValue rows[64], zero = fe_index(ir, 0);
-  MlirValue all = fe_is_null(count) ? fe_index(ir, n) : count;
+  MlirValue rows[64], m = c->g.flat[c->b];
   for (unsigned i = 0; i < n; ++i) {
-    MlirValue column = fe_add_static(ir, j, i);
-    MlirValue at = fe_mul(ir, fe_add(ir, p->column, column), c->K);
-    at = fe_add(ir, fe_add(ir, p->b, at), fe_add(ir, p->k_first, k));
-    MlirValue active = count;
+    MlirValue column = fe_add(ir, p->column, fe_add_static(ir, j, i));
     if (!fe_is_null(p->active))
-      active = fe_select(ir, fe_cmp(ir, FE_LT, column, p->active), all, zero);
-    rows[i] = fe_is_null(active)
-                  ? fe_vload(ir, n, c->g.flat[c->b], 1, &at)
-                  : fe_vload_masked(ir, n, active, c->g.flat[c->b], 1, &at);
+      column = fe_min(ir, column, fe_add_static(ir, c->N, -1));
+    MlirValue at = fe_mul(ir, column, c->K);
+    at = fe_add(ir, fe_add(ir, p->b, at), fe_add(ir, p->k_first, k));
+    rows[i] = fe_is_null(count) ? fe_vload(ir, n, m, 1, &at)
+                                : fe_vload_masked(ir, n, count, m, 1, &at);
   }
   fe_vtranspose(ir, n, rows);
   for (unsigned i = 0; i < n; ++i) {

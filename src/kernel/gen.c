@@ -14,11 +14,16 @@
 const fe_generator fe_generators[] = {
     {"attention", fe_generate_attention},
     {"attention_masked", fe_generate_attention},
-    {"contract", fe_generate_contract},   {"conv", fe_generate_conv},
-    {"depthwise", fe_generate_depthwise}, {"pack", fe_generate_pack},
-    {"pool", fe_generate_pool},           {"unpack", fe_generate_unpack},
-    {"generic", fe_generate_generic},     {"row", fe_generate_row},
-    {"transpose", fe_generate_transpose}, {NULL, NULL},
+    {"contract", fe_generate_contract},
+    {"conv", fe_generate_conv},
+    {"depthwise", fe_generate_depthwise},
+    {"pack", fe_generate_pack},
+    {"pool", fe_generate_pool},
+    {"unpack", fe_generate_unpack},
+    {"generic", fe_generate_generic},
+    {"row", fe_generate_row},
+    {"transpose", fe_generate_transpose},
+    {NULL, NULL},
 };
 
 const fe_generator *fe_generator_find(const char *root) {

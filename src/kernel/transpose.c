@@ -148,27 +148,33 @@ static void copy_runs(transpose *t, MlirValue item) {
   fe_loop_end(ir, &r);
 }
 
+/// Number i, or the last there is; `active` where i is there, else none: masked
+/// accesses where no memory is would be very slow.
+static MlirValue clamped(fe_ir *ir, unsigned i, MlirValue count,
+                         MlirValue *active) {
+  MlirValue number = fe_index(ir, i);
+  if (fe_is_null(count))
+    return number;
+  *active =
+      fe_select(ir, fe_cmp(ir, FE_LT, number, count), *active, fe_index(ir, 0));
+  return fe_min(ir, number, fe_add_static(ir, count, -1));
+}
+
 /// One square; rows and columns that there are, null: all.
 static void square(transpose *t, MlirValue from, MlirValue to, MlirValue rows,
                    MlirValue columns) {
   fe_ir *ir = t->g.ir;
   const dim *in = &t->d[t->contiguous], *out = &t->d[t->rank - 1];
-  MlirValue v[64], zero = fe_index(ir, 0);
+  MlirValue v[64];
   for (unsigned i = 0; i < t->lanes; ++i) {
-    MlirValue number = fe_index(ir, i);
+    MlirValue active = columns, number = clamped(ir, i, rows, &active);
     MlirValue at = fe_add(ir, from, fe_mul(ir, number, out->from));
-    MlirValue active = columns;
-    if (!fe_is_null(rows))
-      active = fe_select(ir, fe_cmp(ir, FE_LT, number, rows), columns, zero);
-    v[i] = get(t, at, active);
+    v[i] = get(t, at, columns);
   }
   fe_vtranspose(ir, t->lanes, v);
   for (unsigned i = 0; i < t->lanes; ++i) {
-    MlirValue number = fe_index(ir, i);
+    MlirValue active = rows, number = clamped(ir, i, columns, &active);
     MlirValue at = fe_add(ir, to, fe_mul(ir, number, in->to));
-    MlirValue active = rows;
-    if (!fe_is_null(columns))
-      active = fe_select(ir, fe_cmp(ir, FE_LT, number, columns), rows, zero);
     put(t, v[i], at, active);
   }
 }

@@ -25,7 +25,8 @@ typedef struct fe_candidates {
 } fe_candidates;
 
 static const fe_pattern *const tables[] = {fe_patterns_basic, fe_patterns_const,
-                                           fe_patterns_conv};
+                                           fe_patterns_conv,
+                                           fe_patterns_attention};
 
 static void index_patterns(fe_sweep *s) {
   for (size_t t = 0; t < FE_COUNT(tables); t++)
@@ -51,7 +52,8 @@ static bool is_pure(MlirOperation op) {
   }
   return (fe_op_in(op, "tensor") || fe_op_in(op, "arith") ||
           fe_op_is(op, "krnl.weight") || fe_op_is(op, "krnl.pack") ||
-          fe_op_is(op, "krnl.unpack"));
+          fe_op_is(op, "krnl.unpack") || fe_op_is(op, "krnl.attention") ||
+          fe_op_is(op, "krnl.attention_masked"));
 }
 
 static bool is_dead(MlirOperation op) {

@@ -23,6 +23,7 @@ typedef struct fe_pattern {
 // Tables, one file each.
 extern const fe_pattern fe_patterns_basic[]; // identities, movement, constants
 extern const fe_pattern fe_patterns_const[]; // shapes of constants
-extern const fe_pattern fe_patterns_conv[];  // what folds into convolutions
+extern const fe_pattern fe_patterns_attention[]; // attention in one op
+extern const fe_pattern fe_patterns_conv[];      // what folds into convolutions
 
 #endif
