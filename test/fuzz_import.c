@@ -3,13 +3,14 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   fuzz_import [-n RUNS] [-s SEED] [-1 RUN] MODEL...
+//   fuzz_import [-n RUNS] [-s SEED] [-1 RUN] [-p PHASE] MODEL...
 //
 // Damages each model in turn, deterministically from the seed, and imports it:
 // whatever comes out, a refusal must have said why, and a module must print.
 // A crash, a run of more than 10 seconds or a memory above 2 GiB ends the
 // program; the number of the run is printed, and `-1` repeats that one alone
-// (`-d FILE` with it writes the damaged model). Models with control flow and
+// (`-d FILE` with it writes the damaged model). With `-p`, what imports goes
+// on through the phases up to that one. Models with control flow and
 // functions are built in, see seeds below.
 //
 //===----------------------------------------------------------------------===//
@@ -17,6 +18,8 @@
 
 #include "import/onnx.h"
 #include "op/op.h"
+#include "pass/pass.h"
+#include "target/target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -205,7 +208,7 @@ static void receive(void *user, const fe_diag *diag) {
 
 /// False when the importer broke its promises.
 static bool import(MlirContext ctx, fe_diags *d, size_t size, size_t run,
-                   size_t *modules) {
+                   const char *until, size_t *modules) {
   fe_arena *arena = fe_arena_create(NULL);
   unsigned errors = d->errors;
   d->arena = arena;
@@ -224,6 +227,15 @@ static bool import(MlirContext ctx, fe_diags *d, size_t size, size_t run,
   if (status == FE_OK) {
     ++*modules;
     fe_print(arena, mlirModuleGetOperation(m));
+    d->errors = 0;
+    fe_target storage;
+    fe_pass_options o = {.target = fe_target_find("x86-64-v3", &storage),
+                         .opt_level = 2};
+    if (until && fe_run_phases(&ir, &m, &o, NULL, until, NULL, NULL) != FE_OK &&
+        !d->errors) {
+      fprintf(stderr, "run %zu: a phase failed without a message\n", run);
+      good = false;
+    }
     mlirModuleDestroy(m);
   }
   fe_source_close(&s);
@@ -251,15 +263,17 @@ static void dump(const char *path, size_t size) {
 int main(int argc, char **argv) {
   size_t runs = 1000, only = SIZE_MAX, n = 0, modules = 0, internal = 0;
   uint64_t seed = 1;
-  const char *dump_path = NULL;
+  const char *dump_path = NULL, *until = NULL;
   int option;
-  while ((option = getopt(argc, argv, "n:s:1:d:")) != -1) {
+  while ((option = getopt(argc, argv, "n:s:1:d:p:")) != -1) {
     if (option == 'n')
       runs = strtoull(optarg, NULL, 10);
     else if (option == 's')
       seed = strtoull(optarg, NULL, 10);
     else if (option == '1')
       only = strtoull(optarg, NULL, 10);
+    else if (option == 'p')
+      until = optarg;
     else if (option == 'd')
       dump_path = optarg;
     else
@@ -306,7 +320,8 @@ int main(int argc, char **argv) {
       dump(dump_path, size);
     alarm(10);
     unsigned before = diags.internal;
-    good = import(ctx, &diags, size, run, &modules) && memory_is_fine(run);
+    good =
+        import(ctx, &diags, size, run, until, &modules) && memory_is_fine(run);
     internal += diags.internal != before;
     alarm(0);
   }
