@@ -22,6 +22,9 @@
 /// FE_FAILED always means that a diagnostic has been given.
 typedef enum fe_status { FE_OK = 0, FE_FAILED = 1 } fe_status;
 
+/// A float at any address: constants lie in the model's file unaligned.
+typedef float fe_float_at __attribute__((aligned(1)));
+
 //===-- Arena ---------------------------------------------------------------//
 
 /// Bump allocator; everything of one compile session lives in one. Memory is

@@ -40,12 +40,13 @@ int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s);
 /// Weights [K][C/groups][R][S] in panels of `panel` blocks of `lanes`
 /// channels. In `arena`; *count elements.
 float *fe_conv_pack_weights(fe_arena *arena, unsigned lanes, int64_t panel,
-                            const fe_conv_shape *s, const float *w,
+                            const fe_conv_shape *s, const fe_float_at *w,
                             int64_t *count);
 /// [C][n] to [ceil(C/lanes)][n][lanes], zero-padded: depthwise weights, and
 /// with n = 1 biases and other per-channel data.
 float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,
-                             int64_t n, const float *data, int64_t *count);
+                             int64_t n, const fe_float_at *data,
+                             int64_t *count);
 
 fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
                            MlirModule module, MlirOperation func);

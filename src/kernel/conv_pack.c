@@ -86,7 +86,7 @@ int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s) {
 }
 
 float *fe_conv_pack_weights(fe_arena *arena, unsigned lanes, int64_t panel,
-                            const fe_conv_shape *s, const float *w,
+                            const fe_conv_shape *s, const fe_float_at *w,
                             int64_t *count) {
   int64_t blocks = (s->out_channels + lanes - 1) / lanes;
   int64_t taps = s->kernel[0] * s->kernel[1];
@@ -112,7 +112,8 @@ float *fe_conv_pack_weights(fe_arena *arena, unsigned lanes, int64_t panel,
 }
 
 float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,
-                             int64_t n, const float *data, int64_t *count) {
+                             int64_t n, const fe_float_at *data,
+                             int64_t *count) {
   int64_t blocks = (channels + lanes - 1) / lanes;
   *count = blocks * n * lanes;
   float *out = FE_NEW_N(arena, float, (size_t)*count);

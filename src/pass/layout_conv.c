@@ -24,7 +24,7 @@ typedef struct conv_op {
   fe_image_dims in, out;
   fe_layout_window win;
   fe_conv_shape shape;
-  const float *weights, *bias; // bias NULL: none
+  const fe_float_at *weights, *bias; // bias NULL: none
 } conv_op;
 
 static bool read(fe_layout *l, MlirOperation op, conv_op *c) {
@@ -68,7 +68,8 @@ static bool read(fe_layout *l, MlirOperation op, conv_op *c) {
 static MlirValue bias_of(fe_layout *l, const conv_op *c) {
   fe_ir *ir = l->ir;
   int64_t n = c->shape.out_channels, count;
-  const float *data = c->bias ? c->bias : FE_NEW_N(ir->arena, float, (size_t)n);
+  const fe_float_at *data =
+      c->bias ? c->bias : FE_NEW_N(ir->arena, fe_float_at, (size_t)n);
   float *packed =
       fe_conv_pack_channels(ir->arena, l->lanes, n, 1, data, &count);
   int64_t dims[2] = {count / l->lanes, l->lanes};

@@ -104,7 +104,7 @@ static MlirValue pack_constant(fe_layout *l, const fe_const *c,
   int64_t blocks = (channels + b - 1) / b;
   float *out =
       FE_NEW_N(ir->arena, float, (size_t)(dims[0] * blocks * pixels * b));
-  const float *data = c->data;
+  const fe_float_at *data = c->data;
   for (int64_t n = 0; n < dims[0]; ++n)
     for (int64_t k = 0; k < channels; ++k)
       for (int64_t i = 0; i < pixels; ++i)
@@ -291,8 +291,8 @@ bool fe_layout_batch_norm(fe_layout *l, MlirOperation op) {
     if (!fe_const_of(ir, fe_operand(op, 1 + i), &c[i]) ||
         c[i].dtype != FE_F32 || c[i].count != d.channels)
       return false;
-  const float *scale = c[0].data, *bias = c[1].data, *mean = c[2].data,
-              *variance = c[3].data;
+  const fe_float_at *scale = c[0].data, *bias = c[1].data, *mean = c[2].data,
+                    *variance = c[3].data;
   float *factor = FE_NEW_N(ir->arena, float, (size_t)d.channels);
   float *shift = FE_NEW_N(ir->arena, float, (size_t)d.channels);
   double epsilon = fe_attr_f64(op, "epsilon", 1e-5);

@@ -51,7 +51,7 @@ static bool is_conv(fe_ir *ir, MlirValue v, fe_conv_parts *c) {
 /// result of `op`.
 static bool replace_scaled(fe_ir *ir, MlirOperation op, const fe_conv_parts *c,
                            const double *scale, const double *shift) {
-  const float *w = c->weights.data, *b = c->bias.data;
+  const fe_float_at *w = c->weights.data, *b = c->bias.data;
   float *new_w = fe_alloc(ir->arena, (size_t)c->weights.count * sizeof *new_w);
   float *new_b = FE_NEW_N(ir->arena, float, (size_t)c->channels);
   for (int64_t k = 0; k < c->channels; k++) {
