@@ -97,7 +97,7 @@ MlirValue fe_index_list(fe_lower *l, unsigned n, const MlirValue *values) {
 }
 
 MlirValue fe_index_scalar(fe_lower *l, MlirValue value) {
-  fe_generic *g = fe_generic_begin(l, 0, NULL, 0, NULL, NULL, NULL);
+  fe_generic *g = fe_generic_begin(l, 0, &value, 0, NULL, NULL, NULL);
   return fe_generic_end(g, FE_I64,
                         fe_convert(l->ir, value, l->ir->i64, false, false));
 }
