@@ -111,22 +111,22 @@ static void make_initializers(fe_scope *s) {
   }
 }
 
-fe_status fe_body_make_ordered(fe_scope *s, const fe_body *b,
-                               const fe_order *order, const MlirValue *in,
-                               MlirValue *out) {
-  unsigned errors = s->im->diags->errors;
-  for (size_t i = 0; i < b->n_in; i++) {
-    fe_slot *slot = fe_map_get(&s->values, b->in[i]);
-    slot->value = in[i];
-    // An optional input of a function that the call leaves out.
-    slot->absent = fe_is_null(in[i]);
-  }
-  make_initializers(s);
-  for (size_t i = 0; i < order->n; i++)
-    if (fe_node_import(s, FE_PROTO_AT(NodeProto, b->nodes, order->at[i])) !=
+/// Nodes from number `from` on, then the body's results.
+static fe_status make_nodes(fe_scope *s, size_t from, MlirValue *out) {
+  const fe_body *b = s->body;
+  for (size_t i = from; i < s->order->n; i++) {
+    s->at = i;
+    if (fe_node_import(s, FE_PROTO_AT(NodeProto, b->nodes, s->order->at[i])) !=
             FE_OK &&
         s->im->nodes > FE_IMPORT_MAX_NODES)
       return FE_FAILED;
+    if (s->rest) {
+      if (b->n_out)
+        memcpy(out, s->rest, b->n_out * sizeof(*out));
+      s->rest = NULL;
+      return FE_OK;
+    }
+  }
   for (size_t i = 0; i < b->n_out; i++) {
     const fe_slot *slot = fe_scope_find(s, b->out[i]);
     out[i] = slot ? slot->value : (MlirValue){0};
@@ -138,6 +138,38 @@ fe_status fe_body_make_ordered(fe_scope *s, const fe_body *b,
                b->what, b->name);
     return FE_FAILED;
   }
+  return FE_OK;
+}
+
+fe_status fe_rest_make(const fe_call_site *c, const MlirValue *values,
+                       MlirValue *out) {
+  fe_scope *s = c->scope;
+  for (size_t i = 0; i < c->n_out; i++) {
+    const char *name = FE_NAME_AT(c->node->output, i);
+    if (*name)
+      fe_scope_add(s, name)->value = values[i];
+  }
+  size_t at = s->at;
+  fe_status made = make_nodes(s, at + 1, out);
+  s->at = at;
+  return made;
+}
+
+fe_status fe_body_make_ordered(fe_scope *s, const fe_body *b,
+                               const fe_order *order, const MlirValue *in,
+                               MlirValue *out) {
+  unsigned errors = s->im->diags->errors;
+  for (size_t i = 0; i < b->n_in; i++) {
+    fe_slot *slot = fe_map_get(&s->values, b->in[i]);
+    slot->value = in[i];
+    // An optional input of a function that the call leaves out.
+    slot->absent = fe_is_null(in[i]);
+  }
+  make_initializers(s);
+  s->body = b;
+  s->order = order;
+  if (make_nodes(s, 0, out) != FE_OK)
+    return FE_FAILED;
   return s->im->diags->errors == errors ? FE_OK : FE_FAILED;
 }
 

@@ -5,7 +5,10 @@
 //
 // Method: the graphs become regions of scf.if and scf.while; what they take
 // from outside is simply used in them. An If whose condition is known leaves
-// only the branch that is taken.
+// only the branch that is taken. An If whose branches give tensors of different
+// rank takes all that follows it in its graph into both branches, where the
+// rank is known; graphs made for either rank (exporters' "squeeze if the dim
+// is 1") then fold to one path in each.
 //
 //===----------------------------------------------------------------------===//
 #include "import/import.h"
@@ -41,14 +44,102 @@ static fe_status make_branch(fe_call_site *c, const char *name, branch *out) {
   return ok;
 }
 
-static void end_branch(fe_call_site *c, branch *b, const MlirType *types) {
-  fe_ir *ir = c->scope->im->ir;
+/// What add_rest found wrong, kept back: the branch may never be taken.
+typedef struct kept_back {
+  fe_arena *arena;
+  const char *text; // NULL: nothing
+} kept_back;
+
+static void keep_back(void *user, const fe_diag *d) {
+  kept_back *k = user;
+  if (!k->text && d->severity >= FE_SEV_ERROR)
+    k->text =
+        fe_printf(k->arena, "%s%s%s%s%s", d->where.op ? d->where.op : "",
+                  d->where.node ? " '" : "", d->where.node ? d->where.node : "",
+                  d->where.node ? "': " : "", d->message);
+}
+
+static void end_branch(fe_ir *ir, branch *b, size_t n, const MlirType *types) {
   fe_point outside = fe_point_save(ir);
   fe_point_at_end(ir, b->block);
-  for (size_t i = 0; i < c->n_out; i++)
+  for (size_t i = 0; i < n; i++)
     b->out[i] = fe_cast_tensor(ir, b->out[i], types[i]);
-  FE_OP(ir, "scf.yield", .n_operands = (unsigned)c->n_out, .operands = b->out);
+  FE_OP(ir, "scf.yield", .n_operands = (unsigned)n, .operands = b->out);
   fe_point_restore(ir, outside);
+}
+
+static unsigned rank_of(MlirValue v) {
+  return mlirTypeIsARankedTensor(mlirValueGetType(v)) ? fe_rank(v) : 0;
+}
+
+static bool ranks_differ(const branch *a, const branch *b, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (rank_of(a->out[i]) != rank_of(b->out[i]))
+      return true;
+  return false;
+}
+
+/// Puts the rest of the graph into the branch; its results are then the
+/// graph's. Gives what is wrong with that, NULL when all is well.
+static const char *add_rest(fe_call_site *c, branch *b) {
+  fe_ir *ir = c->scope->im->ir;
+  MlirValue *out = FE_NEW_N(ir->arena, MlirValue, c->scope->body->n_out + 1);
+  fe_point outside = fe_point_save(ir);
+  MlirLocation loc = ir->loc;
+  kept_back kept = {.arena = ir->arena};
+  fe_diags before = *ir->diags;
+  ir->diags->fn = keep_back;
+  ir->diags->user = &kept;
+  fe_point_at_end(ir, b->block);
+  fe_status ok = fe_rest_make(c, b->out, out);
+  *ir->diags = before;
+  fe_point_restore(ir, outside);
+  ir->loc = loc;
+  b->out = out;
+  return kept.text ? kept.text : ok == FE_OK ? NULL : "it cannot be compiled";
+}
+
+/// The branch's ops go to the insertion point.
+static void inline_branch(fe_ir *ir, branch *b) {
+  MlirOperation op;
+  while (!mlirOperationIsNull(op = mlirBlockGetFirstOperation(b->block))) {
+    mlirOperationRemoveFromParent(op);
+    if (mlirOperationIsNull(ir->before))
+      mlirBlockAppendOwnedOperation(ir->block, op);
+    else
+      mlirBlockInsertOwnedOperationBefore(ir->block, ir->before, op);
+  }
+  mlirRegionDestroy(b->region);
+}
+
+/// Both branches with the rest of the graph. Where that is impossible in one,
+/// the model fails when it takes that branch: true, and the other is in place.
+static bool take_rest(fe_call_site *c, MlirValue cond, branch *yes, branch *no,
+                      fe_status *status) {
+  fe_ir *ir = c->scope->im->ir;
+  const char *wrong[2] = {add_rest(c, yes), add_rest(c, no)};
+  *status = FE_OK;
+  if (!wrong[0] && !wrong[1])
+    return false;
+  if (wrong[0] && wrong[1]) {
+    *status =
+        fe_error(ir->diags, c->where, NULL,
+                 "whichever branch is taken, what follows fails: %s", wrong[0]);
+    return false;
+  }
+  MlirValue taken = fe_extract_scalar(ir, cond);
+  if (wrong[0])
+    taken = fe_not(ir, taken);
+  const char *message =
+      fe_printf(ir->arena, "If '%s' takes its %s branch: %s",
+                c->where.node ? c->where.node : "", wrong[0] ? "then" : "else",
+                wrong[wrong[0] ? 0 : 1]);
+  FE_OP(ir, "krnl.check", FE_VALUES(taken),
+        FE_ATTRS(fe_at_str(ir, "message", message)));
+  inline_branch(ir, wrong[0] ? no : yes);
+  mlirRegionDestroy((wrong[0] ? yes : no)->region);
+  c->scope->rest = (wrong[0] ? no : yes)->out;
+  return true;
 }
 
 static fe_status make_known_branch(fe_call_site *c, const char *name) {
@@ -70,11 +161,19 @@ fe_status fe_import_if(fe_call_site *c) {
   if (fe_const_scalar(ir, cond, &known))
     return make_known_branch(c, known ? "then_branch" : "else_branch");
   branch yes = {0}, no = {0};
-  MlirType *types = FE_NEW_N(im->arena, MlirType, c->n_out);
+  size_t n = c->n_out;
   fe_status ok = make_branch(c, "then_branch", &yes);
   if (ok == FE_OK)
     ok = make_branch(c, "else_branch", &no);
-  for (size_t i = 0; ok == FE_OK && i < c->n_out; i++)
+  bool with_rest = ok == FE_OK && ranks_differ(&yes, &no, n);
+  if (with_rest) {
+    memcpy(c->out, yes.out, n * sizeof(*c->out)); // nobody is left to use them
+    n = c->scope->body->n_out;
+    if (take_rest(c, cond, &yes, &no, &ok))
+      return FE_OK;
+  }
+  MlirType *types = FE_NEW_N(im->arena, MlirType, n + 1);
+  for (size_t i = 0; ok == FE_OK && i < n; i++)
     ok = fe_join_types(c, fe_printf(im->arena, "output %zu of the branches", i),
                        yes.out[i], no.out[i], NULL, &types[i]);
   if (ok != FE_OK) {
@@ -84,14 +183,19 @@ fe_status fe_import_if(fe_call_site *c) {
       mlirRegionDestroy(no.region);
     return FE_FAILED;
   }
-  end_branch(c, &yes, types);
-  end_branch(c, &no, types);
+  end_branch(ir, &yes, n, types);
+  end_branch(ir, &no, n, types);
   MlirRegion regions[] = {yes.region, no.region};
   MlirOperation op = FE_OP(ir, "scf.if", FE_VALUES(fe_extract_scalar(ir, cond)),
-                           .n_results = (unsigned)c->n_out, .results = types,
+                           .n_results = (unsigned)n, .results = types,
                            .n_regions = 2, .regions = regions);
-  for (size_t i = 0; i < c->n_out; i++)
-    c->out[i] = fe_result(op, (unsigned)i);
+  MlirValue *results = FE_NEW_N(im->arena, MlirValue, n + 1);
+  for (size_t i = 0; i < n; i++)
+    results[i] = fe_result(op, (unsigned)i);
+  if (with_rest)
+    c->scope->rest = results;
+  else
+    memcpy(c->out, results, n * sizeof(*c->out));
   return FE_OK;
 }
 

@@ -58,8 +58,14 @@ struct fe_scope {
   fe_vec(fe_bound_attr) attrs; // of the call, in a function's body
   const char *prefix;          // of node names: "call/"
   fe_map values;               // fe_slot
+  // The body being made, and where in it: see fe_rest_make.
+  const struct fe_body *body;
+  const struct fe_order *order;
+  size_t at;
+  MlirValue *rest; // results of the body when a node took all that follows it
 };
 
+typedef struct fe_call_site fe_call_site;
 typedef struct fe_body {
   const char *what; // "graph" or "function", for messages
   const char *name;
@@ -91,6 +97,11 @@ FE_NODISCARD fe_status fe_body_make_ordered(fe_scope *s, const fe_body *b,
                                             const MlirValue *in,
                                             MlirValue *out);
 
+/// Makes what follows the node being made in its body, at the insertion point,
+/// with the node's outputs bound to `values`; gives the body's results.
+FE_NODISCARD fe_status fe_rest_make(const fe_call_site *c,
+                                    const MlirValue *values, MlirValue *out);
+
 fe_slot *fe_scope_find(const fe_scope *s, const char *name); // outer ones too
 fe_slot *fe_scope_add(fe_scope *s, const char *name);
 /// Version of a domain in this scope; 0: not imported.
@@ -103,7 +114,7 @@ MlirValue fe_import_tensor(fe_import *im, const fe_tensor *t);
 //===-- Nodes ---------------------------------------------------------------//
 
 /// One node being made: its resolved inputs and attributes.
-typedef struct fe_call_site {
+struct fe_call_site {
   fe_scope *scope;
   const onnx_NodeProto *node;
   fe_where where;
@@ -113,7 +124,7 @@ typedef struct fe_call_site {
   MlirValue *out; // to be set
   size_t n_attrs;
   fe_bound_attr *attrs;
-} fe_call_site;
+};
 const fe_bound_attr *fe_site_attr(const fe_call_site *c, const char *name);
 int64_t fe_site_int(const fe_call_site *c, const char *name, int64_t absent);
 /// An INTS attribute; `absent` (NULL: zeros) when it is not there. Reports

@@ -118,7 +118,23 @@ MlirValue fe_entry_dim(fe_lowering *s, MlirAffineExpr e) {
   return v;
 }
 
-/// Expression with fresh symbols: each must be, alone, a dim of an operand.
+void fe_bind_local(fe_lowering *s, MlirValue like, MlirValue tensor) {
+  fe_dims d;
+  if (fe_is_null(tensor) || !fe_dims_of(s->ir, like, &d))
+    return;
+  MlirValue *noted = fe_map_get_ptr(&s->sizes, tensor.ptr);
+  for (unsigned i = 0; i < d.rank; i++) {
+    if (!mlirAffineExprIsASymbol(d.d[i]))
+      continue;
+    unsigned p = (unsigned)mlirAffineSymbolExprGetPosition(d.d[i]);
+    if (p < s->n_symbols && fe_is_null(s->symbols[p]) &&
+        fe_is_null(s->local[p]))
+      s->local[p] = noted ? noted[i] : fe_dim(s->ir, tensor, i);
+  }
+}
+
+/// Expression with fresh symbols: each must be, alone, a dim of an operand or
+/// of another tensor in scope.
 static MlirValue operand_dim(fe_lower *l, MlirAffineExpr e) {
   fe_lowering *s = l->state;
   fe_ir *ir = l->ir;
@@ -137,6 +153,8 @@ static MlirValue operand_dim(fe_lower *l, MlirAffineExpr e) {
             mlirAffineSymbolExprGetPosition(d.d[k]) == (intptr_t)p)
           sym[p] = fe_size(l, l->in[i], k);
     }
+    if (used[p] && fe_is_null(sym[p]))
+      sym[p] = s->local[p];
     if (used[p] && fe_is_null(sym[p]))
       return (MlirValue){0};
   }

@@ -18,6 +18,7 @@ typedef struct fe_lowering {
   MlirBlock entry;        // of the new main
   unsigned n_symbols;     // named in onnx.symbols
   MlirValue *symbols;     // bound at entry: index value; null: fresh
+  MlirValue *local;       // of fresh ones, where a tensor in scope has it
   MlirOperation prologue; // dims are computed before this op of the entry
   fe_map entry_dims;      // affine expr -> index value in the entry block
   fe_map sizes;           // lowered tensor -> MlirValue[rank]
@@ -27,6 +28,9 @@ typedef struct fe_lowering {
 /// Index value of an expression over entry-bound symbols; null when it has a
 /// fresh one.
 MlirValue fe_entry_dim(fe_lowering *s, MlirAffineExpr e);
+/// Binds fresh symbols that `like` (a value of the onnx phase) has alone as a
+/// dim to the sizes of `tensor`, its lowered form, which is in scope from here.
+void fe_bind_local(fe_lowering *s, MlirValue like, MlirValue tensor);
 /// Value of an arith.constant of index type.
 bool fe_index_const(MlirValue v, int64_t *out);
 /// Remembers the sizes of a tensor just made, so that fe_size finds them.

@@ -219,6 +219,7 @@ static void lower_onnx(fe_lower_pass *p, MlirOperation op) {
                   ir->failure ? ir->failure : "no construction failed");
       continue;
     }
+    fe_bind_local(&p->state, r, l.out[i]);
     map_value(p, r, as_type(ir, l.out[i], plain_type(ir, mlirValueGetType(r))));
   }
 }
@@ -361,16 +362,26 @@ static void lower_other(fe_lower_pass *p, MlirOperation op) {
     return;
   for (unsigned i = 0; i < n_res; i++)
     map_value(p, fe_result(op, i), fe_result(made, i));
+  // what is bound in a region is not in scope behind it
+  MlirValue *outside = p->state.local;
   for (unsigned i = 0; i < n_regions; i++) {
     MlirBlock from = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, i));
     if (mlirBlockIsNull(from))
       continue;
+    p->state.local = fe_memdup(ir->arena, outside,
+                               (p->state.n_symbols + 1) * sizeof *outside);
     fe_point saved = fe_point_save(ir);
     fe_point_at_end(ir,
                     mlirRegionGetFirstBlock(mlirOperationGetRegion(made, i)));
+    for (unsigned k = 0; k < (unsigned)mlirBlockGetNumArguments(from); k++)
+      fe_bind_local(&p->state, fe_block_arg(from, k),
+                    mapped(p, fe_block_arg(from, k)));
     lower_block(p, from);
     fe_point_restore(ir, saved);
   }
+  p->state.local = outside;
+  for (unsigned i = 0; i < n_res; i++)
+    fe_bind_local(&p->state, fe_result(op, i), fe_result(made, i));
 }
 
 static void lower_block(fe_lower_pass *p, MlirBlock block) {
@@ -456,6 +467,7 @@ fe_status fe_pass_lower(fe_ir *ir, MlirModule *module,
   s->module = made;
   s->n_symbols = count_symbols(*module);
   s->symbols = FE_NEW_N(ir->arena, MlirValue, s->n_symbols + 1);
+  s->local = FE_NEW_N(ir->arena, MlirValue, s->n_symbols + 1);
 
   unsigned n_args = (unsigned)mlirBlockGetNumArguments(old_block);
   MlirType *args = FE_NEW_N(ir->arena, MlirType, n_args + 1);
