@@ -658,7 +658,7 @@ static fe_status read(attention *a, MlirAffineExpr *items,
   MlirAffineExpr block = fe_dim_const(ir, a->query_block);
   *items = fe_dim_mul(fe_gen_dim(g, a->q.arg, (unsigned)dims[0][0]), heads);
   *items = fe_dim_mul(*items, fe_dim_ceildiv(rows, block));
-  int64_t each = a->query_block * (a->depth + a->depth_v + 16);
+  int64_t each = a->query_block * (2 * (a->depth + a->depth_v) + 16);
   *cost = fe_dim_mul(keys, fe_dim_const(ir, each));
   return FE_OK;
 }

@@ -668,7 +668,8 @@ static void set_extent(contract *c) {
   count = fe_dim_mul(count, fe_dim_ceildiv(m, block));
   count = fe_dim_mul(count, fe_dim_ceildiv(n, width));
   MlirAffineExpr rows = c->m == FE_DYN ? m : block;
-  fe_gen_end(g, count, fe_dim_mul(fe_dim_mul(rows, k), width));
+  MlirAffineExpr cost = fe_dim_mul(fe_dim_mul(rows, k), width);
+  fe_gen_end(g, count, fe_dim_mul(cost, fe_dim_const(g->ir, 2)));
 }
 
 fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
