@@ -77,6 +77,25 @@ static bool is_softmax_of_last(MlirOperation op) {
          fe_n_uses(fe_result(op, 0)) == 1;
 }
 
+/// Scores that are replaced by a very low constant where a condition does not
+/// hold: the same as adding it there. Gives the mask.
+static MlirValue mask_of_where(fe_ir *ir, MlirValue v, MlirValue *scores) {
+  MlirOperation op = fe_def(v);
+  if (!fe_op_is(op, "onnx.where") || fe_n_uses(v) != 1)
+    return (MlirValue){0};
+  double low;
+  for (unsigned i = 1; i < 3; ++i) {
+    if (!fe_const_scalar(ir, fe_operand(op, i), &low) || !(low < -1e30))
+      continue;
+    *scores = fe_operand(op, 3 - i);
+    MlirValue zero = fe_constant_scalar(ir, FE_F32, 0);
+    MlirValue in[3] = {fe_operand(op, 0), zero, zero};
+    in[i] = fe_operand(op, i);
+    return fe_first(fe_onnx(ir, "Where", 3, in, 1, 0, NULL));
+  }
+  return (MlirValue){0};
+}
+
 typedef struct parts {
   MlirValue q, k, v, mask;
   const char *layouts[4];
@@ -88,7 +107,15 @@ static bool read_scores(fe_ir *ir, MlirValue s, parts *p) {
   while (peel_scale(ir, &s, &p->scale))
     ;
   MlirOperation add = fe_def(s);
-  if (p->scale == 1 && fe_op_is(add, "onnx.add") && fe_n_uses(s) == 1) {
+  MlirValue chosen, where = {0};
+  if (p->scale == 1)
+    where = mask_of_where(ir, s, &chosen);
+  if (!fe_is_null(where) && mask_fits(ir, where, chosen)) {
+    p->mask = where;
+    s = chosen;
+    while (peel_scale(ir, &s, &p->scale))
+      ;
+  } else if (p->scale == 1 && fe_op_is(add, "onnx.add") && fe_n_uses(s) == 1) {
     // The mask is what does not come from a product.
     for (unsigned i = 0; i < 2 && fe_is_null(p->mask); ++i) {
       MlirValue scores = fe_operand(add, i), mask = fe_operand(add, 1 - i);
