@@ -1,0 +1,326 @@
+//===- deform_conv.c - DeformConv --------------------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: a kernel samples the image, bilinearly and zero outside, at the taps
+// moved by their offsets; that gives a matrix per image, [channels * taps]
+// [places], which the weights are multiplied with. In f32, of f64 in f64.
+//
+//===----------------------------------------------------------------------===//
+#include "op/common.h"
+#include "op/sliding.h"
+
+#include <inttypes.h>
+
+enum { X, W, OFFSET, BIAS, MASK };
+
+static fe_status upgrade(fe_node *n) { return fe_sliding_upgrade(n, W); }
+
+static fe_status must_be(fe_infer *f, const char *what, MlirAffineExpr e,
+                         int64_t want) {
+  int64_t n = fe_dim_static(e);
+  if (n == FE_DYN || want == FE_DYN || n == want)
+    return FE_OK;
+  return fe_infer_error(f, NULL, "%s is %" PRId64 " but should be %" PRId64,
+                        what, n, want);
+}
+
+static fe_status infer(fe_infer *f) {
+  fe_ir *ir = f->ir;
+  fe_dims x, w, offset, other;
+  fe_sliding win;
+  if (fe_in_dims(f, X, &x) || fe_in_dims(f, W, &w) ||
+      fe_in_dims(f, OFFSET, &offset) ||
+      fe_sliding_read(ir, f->where, f->attrs, &x, &w, &win))
+    return FE_FAILED;
+  int64_t group = fe_attr_i64(f->attrs, "group", 1);
+  int64_t fields = fe_attr_i64(f->attrs, "offset_group", 1);
+  if (x.rank != 4 || offset.rank != 4 || win.kernel[0] == FE_DYN ||
+      win.kernel[1] == FE_DYN || fe_dim_static(x.d[1]) == FE_DYN)
+    return fe_infer_error(f, NULL,
+                          "input and offset must have rank 4; channels and the "
+                          "size of the kernel must be known when compiling");
+  int64_t channels = fe_dim_static(x.d[1]);
+  if (group < 1 || fields < 1 || channels % group || channels % fields)
+    return fe_infer_error(f, NULL, "the channels cannot be cut into groups");
+  int64_t taps = win.kernel[0] * win.kernel[1];
+  int64_t filters = fe_dim_static(w.d[0]);
+  if (filters != FE_DYN && filters % group)
+    return fe_infer_error(f, NULL, "the filters cannot be cut into groups");
+  if (must_be(f, "the weights' number of channels", w.d[1], channels / group) ||
+      must_be(f, "the number of offsets", offset.d[1], 2 * fields * taps))
+    return FE_FAILED;
+  fe_dims out = {.rank = 4, .d = {x.d[0], w.d[0]}};
+  for (unsigned i = 0; i < 2; ++i) {
+    if (fe_sliding_out(f, &win, i, x.d[2 + i], &out.d[2 + i]) ||
+        must_be(f, "a size of the offsets", offset.d[2 + i],
+                fe_dim_static(out.d[2 + i])))
+      return FE_FAILED;
+  }
+  if (f->n_in > BIAS && !fe_is_null(f->in[BIAS])) {
+    if (fe_in_dims(f, BIAS, &other))
+      return FE_FAILED;
+    if (other.rank != 1)
+      return fe_infer_error(f, NULL, "the bias must have rank 1");
+    if (must_be(f, "the size of the bias", other.d[0], filters))
+      return FE_FAILED;
+  }
+  if (f->n_in > MASK && !fe_is_null(f->in[MASK])) {
+    if (fe_in_dims(f, MASK, &other))
+      return FE_FAILED;
+    if (other.rank != 4)
+      return fe_infer_error(f, NULL, "the mask must have rank 4");
+    if (must_be(f, "the number of masks", other.d[1], fields * taps))
+      return FE_FAILED;
+  }
+  fe_out_tensor(f, 0, fe_in_dtype(f, X), &out);
+  return FE_OK;
+}
+
+//===-- Sampling ------------------------------------------------------------//
+
+typedef struct sampler {
+  fe_lower *l;
+  fe_ir *ir;
+  fe_kernel k;
+  const fe_sliding *win;
+  fe_dtype type, work;
+  MlirType real;
+  int64_t fields; // groups of offsets
+  bool masked;
+  MlirValue pad[2]; // index values of the kernel
+  MlirValue image, channel;
+} sampler;
+
+static MlirValue real(sampler *s, double v) {
+  return fe_float(s->ir, s->real, v);
+}
+
+typedef struct between {
+  MlirValue at[2], weight[2], inside[2];
+} between;
+
+/// The two elements around a coordinate.
+static between around(sampler *s, MlirValue v, MlirValue size) {
+  fe_ir *ir = s->ir;
+  MlirValue zero = fe_index(ir, 0), last = fe_sub(ir, size, fe_index(ir, 1));
+  // NaN and what is far off: outside.
+  MlirValue near = fe_and(ir, fe_cmp(ir, FE_GE, v, real(s, -1e9)),
+                          fe_cmp(ir, FE_LE, v, real(s, 1e9)));
+  v = fe_select(ir, near, v, real(s, -1e9));
+  MlirValue low = fe_math(ir, "floor", v);
+  between b;
+  b.weight[1] = fe_sub(ir, v, low);
+  b.weight[0] = fe_sub(ir, real(s, 1), b.weight[1]);
+  MlirValue i = fe_to_index(ir, fe_convert(ir, low, ir->i64, false, false));
+  for (unsigned t = 0; t < 2; ++t) {
+    MlirValue at = t ? fe_add(ir, i, fe_index(ir, 1)) : i;
+    b.inside[t] =
+        fe_and(ir, fe_cmp(ir, FE_GE, at, zero), fe_cmp(ir, FE_LE, at, last));
+    b.at[t] = fe_max(ir, fe_min(ir, at, last), zero);
+  }
+  return b;
+}
+
+static MlirValue read(sampler *s, unsigned argument, MlirValue *at) {
+  return fe_get(&s->k, s->k.in[argument], s->type, 4, at);
+}
+
+/// Sampled element for one tap at one place.
+static MlirValue sampled(sampler *s, MlirValue tap, MlirValue field,
+                         MlirValue y, MlirValue x) {
+  fe_ir *ir = s->ir;
+  const fe_sliding *w = s->win;
+  int64_t taps = w->kernel[0] * w->kernel[1];
+  MlirValue columns = fe_index(ir, w->kernel[1]);
+  MlirValue tap_at[2] = {fe_divu(ir, tap, columns), fe_remu(ir, tap, columns)};
+  MlirValue place[2] = {y, x};
+  MlirValue number = fe_add(ir, fe_mul(ir, field, fe_index(ir, taps)), tap);
+  between b[2];
+  for (unsigned d = 0; d < 2; ++d) {
+    MlirValue base =
+        fe_sub(ir, fe_mul(ir, place[d], fe_index(ir, w->stride[d])), s->pad[d]);
+    base =
+        fe_add(ir, base, fe_mul(ir, tap_at[d], fe_index(ir, w->dilation[d])));
+    MlirValue at[4] = {
+        s->image,
+        fe_add(ir, fe_mul(ir, number, fe_index(ir, 2)), fe_index(ir, d)), y, x};
+    MlirValue v =
+        fe_add(ir, fe_convert(ir, base, s->real, false, false), read(s, 1, at));
+    b[d] = around(s, v, fe_dim(ir, s->k.in[0], 2 + d));
+  }
+  MlirValue sum = real(s, 0);
+  for (unsigned i = 0; i < 4; ++i) {
+    unsigned ty = i >> 1, tx = i & 1;
+    MlirValue at[4] = {s->image, s->channel, b[0].at[ty], b[1].at[tx]};
+    MlirValue inside = fe_and(ir, b[0].inside[ty], b[1].inside[tx]);
+    MlirValue v = fe_select(ir, inside, read(s, 0, at), real(s, 0));
+    MlirValue weight = fe_mul(ir, b[0].weight[ty], b[1].weight[tx]);
+    sum = fe_add(ir, sum, fe_mul(ir, v, weight));
+  }
+  if (!s->masked)
+    return sum;
+  MlirValue at[4] = {s->image, number, y, x};
+  return fe_mul(ir, sum, read(s, 2, at));
+}
+
+/// [images][channels * taps][rows][columns]
+static MlirValue columns_of(sampler *s, MlirValue *sizes, MlirValue *pads) {
+  fe_lower *l = s->l;
+  fe_ir *ir = s->ir;
+  const fe_sliding *w = s->win;
+  int64_t taps = w->kernel[0] * w->kernel[1];
+  int64_t channels = fe_static_dim(l->in[X], 1);
+  MlirValue out_sizes[4] = {sizes[0], fe_index(ir, channels * taps), sizes[2],
+                            sizes[3]};
+  MlirValue out = fe_tensor_empty(l, s->work, 4, out_sizes);
+  MlirValue in[3] = {l->in[X], l->in[OFFSET]};
+  if (s->masked)
+    in[2] = l->in[MASK];
+  fe_kernel_begin(&s->k, l, "deform_sample", 2 + s->masked, in, 1, &out, 2,
+                  pads);
+  for (unsigned d = 0; d < 2; ++d)
+    s->pad[d] =
+        w->same == FE_SAME_NO ? fe_index(ir, w->begin[d]) : s->k.scalar[d];
+  fe_region rows =
+      fe_for_begin(ir, s->k.begin, s->k.end, fe_index(ir, 1), 0, NULL);
+  MlirValue lines = fe_index(ir, channels * taps);
+  MlirValue tap_count = fe_index(ir, taps);
+  MlirValue line = fe_remu(ir, rows.iv, lines);
+  s->image = fe_divu(ir, rows.iv, lines);
+  s->channel = fe_divu(ir, line, tap_count);
+  MlirValue tap = fe_remu(ir, line, tap_count);
+  MlirValue field = fe_divu(ir, s->channel, fe_index(ir, channels / s->fields));
+  fe_region y = fe_loop(ir, fe_dim(ir, s->k.out[0], 2));
+  fe_region x = fe_loop(ir, fe_dim(ir, s->k.out[0], 3));
+  MlirValue at[4] = {s->image, line, y.iv, x.iv};
+  MlirValue v = sampled(s, tap, field, y.iv, x.iv);
+  fe_put(&s->k, v, s->k.out[0], s->work, 4, at);
+  fe_loop_end(ir, &x);
+  fe_loop_end(ir, &y);
+  fe_loop_end(ir, &rows);
+  unsigned o = 2 + s->masked;
+  MlirAffineExpr cost =
+      fe_dim_mul(fe_kernel_dim(&s->k, o, 2), fe_kernel_dim(&s->k, o, 3));
+  fe_kernel_end(
+      &s->k,
+      fe_dim_mul(fe_kernel_dim(&s->k, o, 0), fe_dim_const(ir, channels * taps)),
+      fe_dim_mul(cost, fe_dim_const(ir, 40)));
+  return s->k.result[0];
+}
+
+//===-- Lowering ------------------------------------------------------------//
+
+static MlirValue add_bias(fe_lower *l, MlirValue v, fe_dtype work,
+                          const MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  bool biased = l->n_in > BIAS && !fe_is_null(l->in[BIAS]);
+  MlirValue in[2] = {v, l->in[BIAS < l->n_in ? BIAS : 0]};
+  fe_dtype types[2] = {work, l->in_type[X]};
+  MlirAffineExpr filter = mlirAffineDimExprGet(ir->ctx, 1);
+  MlirAffineMap maps[2] = {mlirAffineMapMultiDimIdentityGet(ir->ctx, 4),
+                           mlirAffineMapGet(ir->ctx, 4, 0, 1, &filter)};
+  fe_generic *g = fe_generic_begin(l, 4, sizes, 1 + biased, in, types, maps);
+  MlirValue sum = fe_arg(g, 0);
+  if (biased)
+    sum = fe_add(ir, sum, fe_arg(g, 1));
+  return fe_generic_end(g, l->out_type[0], sum);
+}
+
+static fe_status lower(fe_lower *l) {
+  fe_ir *ir = l->ir;
+  fe_dims xd, wd;
+  fe_sliding win;
+  if (!fe_dims_of(ir, fe_operand(l->op, X), &xd) ||
+      !fe_dims_of(ir, fe_operand(l->op, W), &wd) ||
+      fe_sliding_read(ir, l->where, l->op, &xd, &wd, &win))
+    return FE_FAILED;
+  int64_t group = fe_attr_i64(l->op, "group", 1);
+  sampler s = {.l = l,
+               .ir = ir,
+               .win = &win,
+               .type = l->in_type[X],
+               .work = fe_work_type(l->in_type[X]),
+               .fields = fe_attr_i64(l->op, "offset_group", 1),
+               .masked = l->n_in > MASK && !fe_is_null(l->in[MASK])};
+  s.real = fe_compute_type(ir, s.work);
+  int64_t taps = win.kernel[0] * win.kernel[1];
+  int64_t channels = fe_static_dim(l->in[X], 1);
+  MlirValue sizes[4] = {{0}}, pads[FE_MAX_RANK], zero = fe_index(ir, 0);
+  fe_out_sizes(l, 0, sizes);
+  sizes[0] = fe_size(l, l->in[X], 0);
+  sizes[1] = fe_size(l, l->in[W], 0);
+  fe_sliding_sizes(l, &win, l->in[X], l->in[W], sizes);
+  fe_sliding_pads(l, &win, l->in[X], l->in[W], sizes, pads);
+  MlirValue groups = fe_index(ir, group);
+  MlirValue each = fe_index(ir, channels / group * taps);
+  MlirValue filters = fe_divu(ir, sizes[1], groups);
+  int64_t n;
+  if (fe_size_known(sizes[1], &n))
+    filters = fe_index(ir, n / group);
+  else
+    fe_check_equal(l, fe_remu(ir, sizes[1], groups), zero,
+                   "the filters cannot be cut into groups");
+  fe_check_equal(l, fe_size(l, l->in[W], 1), fe_index(ir, channels / group),
+                 "the weights are for another number of channels");
+  const unsigned fields[] = {OFFSET, MASK};
+  for (unsigned i = 0; i < 1u + s.masked; ++i) {
+    MlirValue field = l->in[fields[i]];
+    MlirValue count = fe_index(ir, s.fields * taps * (i ? 1 : 2));
+    fe_check_equal(l, fe_size(l, field, 0), sizes[0], "batches differ");
+    fe_check_equal(l, fe_size(l, field, 1), count, "offsets or masks differ");
+    fe_check_equal(l, fe_size(l, field, 2), sizes[2], "heights differ");
+    fe_check_equal(l, fe_size(l, field, 3), sizes[3], "widths differ");
+  }
+  if (l->n_in > BIAS && !fe_is_null(l->in[BIAS]))
+    fe_check_equal(l, fe_size(l, l->in[BIAS], 0), sizes[1],
+                   "the bias does not have one number per filter");
+  for (unsigned d = 2; d < 4; ++d)
+    if (fe_static_dim(l->in[X], d) <= 0) // or dynamic
+      fe_check(l, fe_cmp(ir, FE_GT, fe_size(l, l->in[X], d), zero),
+               "the image is empty");
+  MlirValue columns = columns_of(&s, sizes, pads);
+  MlirType work = fe_storage_type(ir, s.work);
+  int64_t height, width;
+  MlirValue places =
+      fe_size_known(sizes[2], &height) && fe_size_known(sizes[3], &width)
+          ? fe_index(ir, height * width)
+          : fe_mul(ir, sizes[2], sizes[3]);
+  columns = fe_reshape(l, columns, work, 4,
+                       (MlirValue[]){sizes[0], groups, each, places});
+  MlirValue weights = l->in[W];
+  if (s.type != s.work)
+    weights = fe_to_type(l, weights, s.type, s.work);
+  weights =
+      fe_reshape(l, weights, work, 3, (MlirValue[]){groups, filters, each});
+  MlirValue product =
+      fe_lower_contract(l, weights, false, columns, false, s.work, 4,
+                        (MlirValue[]){sizes[0], groups, filters, places});
+  product = fe_reshape(l, product, work, 4, sizes);
+  l->out[0] = add_bias(l, product, s.work, sizes);
+  return FE_OK;
+}
+
+static const fe_attr_def attrs[] = {{"auto_pad", FE_A_STRING, "NOTSET"},
+                                    {"dilations", FE_A_INTS, ""},
+                                    {"group", FE_A_INT, "1"},
+                                    {"kernel_shape", FE_A_INTS, ""},
+                                    {"offset_group", FE_A_INT, "1"},
+                                    {"pads", FE_A_INTS, ""},
+                                    {"strides", FE_A_INTS, ""},
+                                    {0}};
+
+const fe_op_row fe_family_deform_conv[] = {
+    {.name = "DeformConv",
+     .since = 19,
+     .inputs = "X:T, W:T, offset:T, B?:T, mask?:T",
+     .outputs = "Y:T",
+     .types = "T=float",
+     .attrs = attrs,
+     .upgrade = upgrade,
+     .infer = infer,
+     .lower = lower,
+     .limits = "images of two dimensions; the number of channels must be known "
+               "when compiling"},
+    {0}};
