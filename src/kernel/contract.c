@@ -624,6 +624,10 @@ static fe_status read_shapes(contract *c) {
   unsigned k_dim = c->trans_a ? a_rank - 2 : a_rank - 1;
   c->k = fe_static_dim(a, k_dim);
   c->K = fe_dim(ir, a, k_dim);
+  if (c->form == B_PANELS) { // of constants, a's size may be unknown
+    c->k = fe_static_dim(b, b_rank - 2);
+    c->K = fe_dim(ir, b, b_rank - 2);
+  }
   c->n = fe_static_dim(g->dest, g->rank - 1);
   c->N = fe_dim(ir, g->dest, g->rank - 1);
   if (c->form == B_PANELS && (c->n == FE_DYN || c->k == FE_DYN))

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/kernel.h"
+#include "op/common.h"
 #include "op/lowering.h"
 
 /// Constant b in panels; null when it is not constant.
@@ -65,8 +66,8 @@ static MlirValue contract_root(fe_lower *l, MlirValue a, bool trans_a,
   return r;
 }
 
-/// Map from (batch.., M, K, N) to the subscripts of an operand whose last dims
-/// are the iterators `x` and `y`; batch dims of size 1 are broadcast.
+/// Map from the space to the subscripts of an operand whose last dims are the
+/// iterators `x` and `y`; batch dims of size 1 are broadcast.
 static MlirAffineMap operand_map(fe_ir *ir, MlirValue v, unsigned n_iters,
                                  unsigned n_batch, unsigned x, unsigned y) {
   MlirAffineExpr e[FE_MAX_RANK];
@@ -80,25 +81,43 @@ static MlirAffineMap operand_map(fe_ir *ir, MlirValue v, unsigned n_iters,
   return mlirAffineMapGet(ir->ctx, n_iters, 0, rank, e);
 }
 
-/// Whether every batch dim is known to be 1 or to be the result's.
-static bool known_broadcast(fe_lower *l, MlirValue v, unsigned rank,
-                            const MlirValue *sizes) {
-  unsigned own = fe_rank(v);
-  for (unsigned i = 0; i + 2 < own; ++i)
-    if (fe_static_dim(v, i) == FE_DYN &&
-        !fe_same(fe_size(l, v, i), sizes[rank - own + i]))
-      return false;
-  return true;
+static MlirValue same_element(fe_ir *ir, const MlirValue *x, const void *user) {
+  (void)ir, (void)user;
+  return x[0];
 }
 
-MlirValue fe_lower_contract(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
-                            bool trans_b, fe_dtype t, unsigned rank,
-                            const MlirValue *sizes) {
+/// v, but written out where a batch dim may or may not be 1 at run time.
+static MlirValue known_batch(fe_lower *l, MlirValue v, fe_dtype t,
+                             unsigned rank, const MlirValue *sizes) {
+  unsigned own = fe_rank(v);
+  bool known = true;
+  MlirValue full[FE_MAX_RANK];
+  for (unsigned i = 0; i < rank; ++i)
+    full[i] = sizes[i];
+  for (unsigned i = 0; i < own; ++i) {
+    MlirValue size = fe_size(l, v, i);
+    if (i + 2 >= own)
+      full[rank - own + i] = size;
+    else
+      known &=
+          fe_static_dim(v, i) != FE_DYN || fe_same(size, sizes[rank - own + i]);
+  }
+  return known ? v
+               : fe_pointwise(l, rank, full, 1, &v, &t, t, same_element, NULL);
+}
+
+/// As a generic: over M, K, N, or, where K is the last dim of both operands, M,
+/// N, K.
+static MlirValue contract_generic(fe_lower *l, MlirValue a, bool trans_a,
+                                  MlirValue b, bool trans_b, fe_dtype t,
+                                  unsigned rank, const MlirValue *sizes) {
   fe_ir *ir = l->ir;
-  if (t == FE_F32 || t == FE_F64)
-    return contract_root(l, a, trans_a, b, trans_b, t, rank, sizes);
-  unsigned n_batch = rank - 2, m = n_batch, k = m + 1, n = m + 2;
-  MlirValue dims[FE_MAX_RANK + 1];
+  a = known_batch(l, a, t, rank, sizes);
+  b = known_batch(l, b, t, rank, sizes);
+  bool column = fe_static_dim(b, fe_rank(b) - 1 - trans_b) == 1;
+  bool dot = !trans_a && (trans_b || column);
+  unsigned n_batch = rank - 2, m = n_batch, k = m + 1 + dot, n = m + 2 - dot;
+  MlirValue dims[FE_MAX_RANK + 1], in[2] = {a, b};
   for (unsigned i = 0; i <= m; ++i)
     dims[i] = sizes[i];
   dims[k] = fe_size(l, a, fe_rank(a) - 1 - trans_a);
@@ -106,40 +125,37 @@ MlirValue fe_lower_contract(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
   MlirAffineMap maps[2] = {
       operand_map(ir, a, rank + 1, n_batch, trans_a ? k : m, trans_a ? m : k),
       operand_map(ir, b, rank + 1, n_batch, trans_b ? n : k, trans_b ? k : n)};
-  // A batch dim that may or may not be 1 at run time is read by subscripts.
-  bool by_map[2] = {known_broadcast(l, a, rank, sizes),
-                    known_broadcast(l, b, rank, sizes)};
-  MlirValue in[2] = {a, b};
   fe_dtype types[2] = {t, t};
-  const MlirAffineMap none = {0};
-  MlirAffineMap used[2] = {by_map[0] ? maps[0] : none,
-                           by_map[1] ? maps[1] : none};
-  fe_generic *g = fe_generic_begin(l, rank + 1, dims, 2, in, types, used);
-  MlirValue x[2];
-  for (unsigned o = 0; o < 2; ++o) {
-    if (by_map[o]) {
-      x[o] = fe_arg(g, o);
-      continue;
-    }
-    MlirValue idx[FE_MAX_RANK];
-    unsigned own = fe_rank(in[o]);
-    for (unsigned i = 0; i < own; ++i) {
-      MlirAffineExpr e = mlirAffineMapGetResult(maps[o], i);
-      if (!mlirAffineExprIsADim(e)) {
-        idx[i] = fe_index(ir, 0);
-        continue;
-      }
-      idx[i] = fe_iter(g, (unsigned)mlirAffineDimExprGetPosition(e));
-      if (i + 2 < own)
-        idx[i] = fe_select(
-            ir, fe_cmp(ir, FE_EQ, fe_size(l, in[o], i), fe_index(ir, 1)),
-            fe_index(ir, 0), idx[i]);
-    }
-    x[o] = fe_at(g, in[o], t, own, idx);
-  }
-  MlirType type = mlirValueGetType(x[0]);
+  fe_generic *g = fe_generic_begin(l, rank + 1, dims, 2, in, types, maps);
+  MlirValue x = fe_arg(g, 0), y = fe_arg(g, 1);
+  MlirType type = mlirValueGetType(x);
   fe_generic_reduce(g, 1u << k, false, t, fe_number(ir, type, 0));
-  return fe_generic_end(g, t, fe_add(ir, fe_acc(g), fe_mul(ir, x[0], x[1])));
+  return fe_generic_end(g, t, fe_add(ir, fe_acc(g), fe_mul(ir, x, y)));
+}
+
+/// Whether a product is better done by a generic: nothing to be computed, or
+/// dot products of rows that lie contiguous.
+static bool is_generic(MlirValue a, bool trans_a, MlirValue b, bool trans_b) {
+  unsigned ra = fe_rank(a), rb = fe_rank(b);
+  for (unsigned i = 0; i < ra; ++i)
+    if (fe_static_dim(a, i) == 0)
+      return true;
+  for (unsigned i = 0; i < rb; ++i)
+    if (fe_static_dim(b, i) == 0)
+      return true;
+  if (trans_a)
+    return false;
+  bool constant = fe_op_is(fe_def(b), "krnl.weight");
+  return fe_static_dim(b, rb - 1 - trans_b) == 1 ||
+         (fe_static_dim(a, ra - 2) == 1 && trans_b && !constant);
+}
+
+MlirValue fe_lower_contract(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
+                            bool trans_b, fe_dtype t, unsigned rank,
+                            const MlirValue *sizes) {
+  if ((t == FE_F32 || t == FE_F64) && !is_generic(a, trans_a, b, trans_b))
+    return contract_root(l, a, trans_a, b, trans_b, t, rank, sizes);
+  return contract_generic(l, a, trans_a, b, trans_b, t, rank, sizes);
 }
 
 MlirValue fe_lower_row(fe_lower *l, const char *kind, MlirValue x,

@@ -151,6 +151,7 @@ int64_t fe_plan_blob(fe_plan_state *s, const char *name, int64_t bytes) {
   }
   if (blob)
     bytes = (int64_t)blob->size;
+  bytes += !bytes; // an address within the weights, so that there are some
   int64_t offset = s->weight_bytes;
   fe_push(arena, &s->blob_names, fe_strdup(arena, name));
   fe_push(arena, &s->blob_offsets, offset);

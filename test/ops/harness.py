@@ -1,0 +1,162 @@
+"""Single operators against ONNX Runtime, or the reference of the onnx package.
+
+    from harness import Family
+    f = Family("matmul")
+    f.case("MatMul", [a, b])                       # static sizes
+    f.case("MatMul", [a, b], dynamic=True)         # every dim a symbol
+    f.case("Gemm", [a, b, c], constants=[1], transB=1)
+    f.case("TopK", [x, k], outputs=2)
+    f.refused("MatMul", [a, wrong])
+    f.done()
+
+An input that is None is absent. Shows every case that fails, with what is
+needed to repeat it.
+"""
+import os
+import sys
+import tempfile
+import traceback
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+import ferrule  # noqa: E402
+
+onnxruntime.set_default_logger_severity(4)
+IR_VERSION = 10
+
+
+def type_of(array):
+    return helper.np_dtype_to_tensor_dtype(array.dtype)
+
+
+def model_of(op, inputs, outputs=1, opset=22, domain="", dynamic=False,
+             constants=(), **attributes):
+    """A model of one node. `dynamic`: True, or a list of numbers of inputs."""
+    names = [f"in{i}" if a is not None else "" for i, a in enumerate(inputs)]
+    out = [f"out{i}" for i in range(outputs)]
+    node = helper.make_node(op, names, out, domain=domain, **attributes)
+    infos, initializers = [], []
+    for i, (name, a) in enumerate(zip(names, inputs)):
+        if a is None:
+            continue
+        if i in constants:
+            initializers.append(numpy_helper.from_array(a, name))
+            continue
+        free = dynamic is True or (dynamic and i in dynamic)
+        shape = [f"{name}_{k}" if free else n for k, n in enumerate(a.shape)]
+        infos.append(helper.make_tensor_value_info(name, type_of(a), shape))
+    results = [helper.make_empty_tensor_value_info(o) for o in out]
+    graph = helper.make_graph([node], "test", infos, results, initializers)
+    opsets = [helper.make_opsetid("", opset)]
+    if domain:
+        opsets.append(helper.make_opsetid(domain, 1))
+    return helper.make_model(graph, opset_imports=opsets,
+                             ir_version=IR_VERSION)
+
+
+def by_runtime(model, feeds):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = \
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+def by_reference(model, feeds):
+    from onnx.reference import ReferenceEvaluator
+    return ReferenceEvaluator(model).run(None, feeds)
+
+
+class Family:
+    def __init__(self, name, rtol=1e-4, atol=1e-5):
+        self.name, self.rtol, self.atol = name, rtol, atol
+        self.passed = self.failed = 0
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = os.path.join(self.folder.name, "model.onnx")
+        self.random = np.random.default_rng(1)
+
+    def normal(self, *shape, dtype=np.float32):
+        return self.random.standard_normal(shape).astype(dtype)
+
+    def integers(self, low, high, *shape, dtype=np.int64):
+        return self.random.integers(low, high, shape).astype(dtype)
+
+    def fail(self, what, why):
+        self.failed += 1
+        print(f"FAILED {what}\n    {why}")
+
+    def case(self, op, inputs, reference=None, rtol=None, atol=None, want=None,
+             **options):
+        """reference: "onnx", or by default ONNX Runtime; want: the results."""
+        shapes = [None if a is None else f"{a.dtype}{list(a.shape)}"
+                  for a in inputs]
+        what = f"{op} {shapes} {options}"
+        constants = options.get("constants", ())
+        feeds = {f"in{i}": a for i, a in enumerate(inputs)
+                 if a is not None and i not in constants}
+        try:
+            model = model_of(op, inputs, **options)
+            if want is None:
+                run = by_reference if reference == "onnx" else by_runtime
+                want = run(model, feeds)
+            onnx.save(model, self.path)
+            got = ferrule.load(self.path).run(feeds)
+        except Exception as e:  # a failure of either side fails the case
+            self.fail(what, traceback.format_exc(limit=-1).strip())
+            return
+        for w, (name, g) in zip(want, got.items()):
+            w = np.asarray(w)
+            if w.shape != g.shape or w.dtype != g.dtype:
+                self.fail(what, f"{name} is {g.dtype}{list(g.shape)}, not "
+                                f"{w.dtype}{list(w.shape)}")
+                return
+            r = self.rtol if rtol is None else rtol
+            a = self.atol if atol is None else atol
+            if w.dtype == np.float16:
+                r, a = max(r, 2e-3), max(a, 2e-3)
+            if w.dtype.kind == "f":
+                ok = np.allclose(g, w, r, a, equal_nan=True)
+            else:
+                ok = np.array_equal(g, w)
+            if not ok:
+                bad = np.argwhere(~np.isclose(
+                    g.astype(np.float64), w.astype(np.float64), r, a,
+                    equal_nan=True))[0] if w.size else []
+                at = tuple(bad)
+                self.fail(what, f"{name}{list(at)} is {g[at]}, not {w[at]}")
+                return
+        self.passed += 1
+
+    def refused(self, op, inputs, run_time=False, **options):
+        """Must be refused with a message, when compiling or when run."""
+        what = f"refused: {op} {options}"
+        constants = options.get("constants", ())
+        feeds = {f"in{i}": a for i, a in enumerate(inputs)
+                 if a is not None and i not in constants}
+        onnx.save(model_of(op, inputs, **options), self.path)
+        try:
+            model = ferrule.load(self.path)
+        except ferrule.Error as e:
+            if run_time or not str(e) or "Ferrule" in str(e):
+                self.fail(what, str(e))
+            else:
+                self.passed += 1
+            return
+        try:
+            model.run(feeds)
+            self.fail(what, "was accepted")
+        except ferrule.Error as e:
+            if run_time:
+                self.passed += 1
+            else:
+                self.fail(what, f"only at run time: {e}")
+
+    def done(self):
+        print(f"{self.name}: {self.passed} passed, {self.failed} failed")
+        sys.exit(self.failed != 0)

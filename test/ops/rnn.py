@@ -1,0 +1,58 @@
+"""RNN, GRU, LSTM against ONNX Runtime."""
+import numpy as np
+from harness import Family
+
+f = Family("rnn", rtol=1e-4, atol=1e-5)
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+FUNCTIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
+
+
+def case(op, T=5, B=3, I=4, H=6, D=1, bias=True, lens=False, initial=True,
+         peep=False, fixed=(1, 2, 3, 7), dtype=np.float32, y=True, layout=0,
+         **options):
+    g = GATES[op] * H
+    n = lambda *s: (f.normal(*s) * 0.5).astype(dtype)
+    state = (B, D, H) if layout else (D, B, H)
+    inputs = [n(B, T, I) if layout else n(T, B, I), n(D, g, I), n(D, g, H),
+              n(D, 2 * g) if bias else None,
+              f.integers(1, T + 1, B, dtype=np.int32) if lens else None,
+              n(*state) if initial else None]
+    if op == "LSTM":
+        inputs += [n(*state) if initial else None,
+                   n(D, 3 * H) if peep else None]
+    while inputs[-1] is None:
+        inputs.pop()
+    constants = [i for i in fixed if i < len(inputs) and inputs[i] is not None]
+    if layout:
+        options.update(layout=1, reference="onnx")
+    f.case(op, inputs, hidden_size=H, outputs=3 if op == "LSTM" else 2,
+           constants=constants, **options)
+
+
+for op in GATES:
+    case(op)
+    case(op, dynamic=[0, 4, 5, 6])
+    case(op, fixed=(), lens=True)                    # weights of run time
+    case(op, T=7, B=1, I=30, H=65, initial=False)
+    case(op, D=2, direction="bidirectional", lens=True)
+    case(op, direction="reverse", lens=True, bias=False)
+    case(op, H=128, T=2, I=16, D=2, direction="bidirectional")
+    case(op, clip=0.3)
+    case(op, layout=1)
+    case(op, dtype=np.float64, reference="onnx")
+    case(op, activations=["Relu", "Sigmoid", "Elu"][:FUNCTIONS[op]])
+    case(op, activations=["LeakyRelu", "HardSigmoid", "ScaledTanh"]
+         [:FUNCTIONS[op]], activation_alpha=[0.1, 0.3, 1.5],
+         activation_beta=[0.4, 0.7])
+    case(op, activations=["Softsign", "Softplus", "ThresholdedRelu"]
+         [:FUNCTIONS[op]], activation_alpha=[0.2])
+case("LSTM", peep=True)
+case("LSTM", peep=True, direction="bidirectional", D=2, dynamic=[0])
+case("LSTM", input_forget=1)
+case("GRU", linear_before_reset=1)
+case("GRU", linear_before_reset=1, bias=False, fixed=())
+case("GRU", linear_before_reset=1, H=65, D=2, direction="bidirectional",
+     lens=True)
+f.refused("LSTM", [f.normal(5, 3, 4), f.normal(1, 24, 4), f.normal(1, 20, 6)],
+          hidden_size=6, outputs=3)
+f.done()
