@@ -40,4 +40,4 @@ func.func @main(%a: tensor<4xi64>, %u: tensor<i64>)
 // CHECK-NEXT: "llvm.intr.memcpy"(%[[O3]], %[[W]],
 // CHECK: func.func @arena_size
 // CHECK-NEXT: %[[C:.*]] = arith.constant 0 : i64
-// CHECK: llvm.array<0 x i8>
+// CHECK: llvm.array<64 x i8>
