@@ -65,6 +65,34 @@ g (bool c, bool d, float[N] x) => (float[N] y) {
     else_branch = b () => (float[N] p) { p = Exp(x) }>
 }""", [[flag(c), flag(d), f(4)] for c in (0, 1) for d in (0, 1)]),
 
+    "if, ranks of the branches differ": ("""
+g (float[N, M] x) => (float[K] y) {
+  at = Constant<value_ints = [1]>()
+  one = Constant<value_ints = [1]>()
+  last = Constant<value_int = -1>()
+  size = Shape<start = 1>(x)
+  c = Equal(size, one)
+  h = If (c) <
+    then_branch = a () => (float[N] p) { p = Squeeze(x, at) },
+    else_branch = b () => (float[N, M] p) { p = Relu(x) }>
+  e = Exp(h)
+  back = Constant<value_ints = [-1]>()
+  y = Reshape(e, back)
+}""", [[f(n, m)] for n, m in ((3, 1), (3, 2), (1, 1))]),
+
+    "if, only one branch fits what follows": ("""
+g (float[N, M] x) => (float[K, L] y) {
+  at = Constant<value_ints = [1]>()
+  one = Constant<value_ints = [1]>()
+  size = Shape<start = 1>(x)
+  c = Equal(size, one)
+  h = If (c) <
+    then_branch = a () => (float[N] p) { p = Squeeze(x, at) },
+    else_branch = b () => (float[N, M] p) { p = Identity(x) }>
+  n = Unsqueeze(h, at)
+  y = Transpose<perm = [1, 0]>(n)
+}""", [[f(n, 1)] for n in (1, 4)]),
+
     "loop with a count, a carried value and a stacked one": ("""
 g (int64 n, float[2, N] x) => (float[2, N] y, float[T, 2, N] s) {
   y, s = Loop (n, , x) <

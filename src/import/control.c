@@ -88,11 +88,15 @@ static const char *add_rest(fe_call_site *c, branch *b) {
   MlirLocation loc = ir->loc;
   kept_back kept = {.arena = ir->arena};
   fe_diags before = *ir->diags;
+  bool failed = ir->failed;
+  const char *failure = ir->failure;
   ir->diags->fn = keep_back;
   ir->diags->user = &kept;
   fe_point_at_end(ir, b->block);
   fe_status ok = fe_rest_make(c, b->out, out);
   *ir->diags = before;
+  ir->failed = failed;
+  ir->failure = failure;
   fe_point_restore(ir, outside);
   ir->loc = loc;
   b->out = out;
