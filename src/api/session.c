@@ -43,6 +43,7 @@ ferrule_status fe_session_open(fe_session *s, const ferrule_options *options) {
   s->blobs = (fe_blobs){.arena = s->arena};
   const char *name = s->options.target ? s->options.target : "native";
   s->pass.target = fe_target_find(name, &s->target_storage);
+  s->pass.evaluate = fe_evaluate;
   s->pass.opt_level = s->options.opt_level ? s->options.opt_level : 3;
   if (!s->pass.target) {
     fe_buf known = {0};

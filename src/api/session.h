@@ -46,6 +46,11 @@ FE_NODISCARD ferrule_status fe_session_run(fe_session *s, const char *phase);
 /// FERRULE_REFUSED, or FERRULE_INTERNAL when an internal error was reported.
 ferrule_status fe_session_failed(const fe_session *s);
 
+/// fe_pass_options.evaluate by way of the JIT. The code is for the oldest
+/// processor of the family, so that every machine gives the same constants.
+fe_status fe_evaluate(fe_ir *ir, MlirModule module, const fe_pass_options *o,
+                      unsigned n, const void **data);
+
 /// Writes the module so that fe_session_read goes on from it. Data computed by
 /// the compiler goes to `<path>.bin`.
 FE_NODISCARD fe_status fe_dump_write(fe_session *s, const char *path);

@@ -14,6 +14,13 @@
 typedef struct fe_pass_options {
   const fe_target *target;
   int opt_level; // 0..3
+  /// Compiles `module` (onnx form, main without arguments; consumed) for this
+  /// machine, runs it and gives the bytes of its `n` results, in ir->arena.
+  /// NULL: constants are not folded. Here as a pointer because passes know
+  /// nothing of what comes after them.
+  fe_status (*evaluate)(fe_ir *ir, MlirModule module,
+                        const struct fe_pass_options *o, unsigned n,
+                        const void **data);
 } fe_pass_options;
 
 /// One pass: rewrites the module in place (or replaces *module). On failure
@@ -26,6 +33,7 @@ typedef struct fe_pass {
 
 // The passes, one file each; the table is in pipeline.c.
 fe_status fe_pass_canonicalize(fe_ir *, MlirModule *, const fe_pass_options *);
+fe_status fe_pass_fold(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_layout(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_lower(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_group(fe_ir *, MlirModule *, const fe_pass_options *);

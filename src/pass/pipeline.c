@@ -17,6 +17,8 @@ static fe_status run_plan(fe_ir *ir, MlirModule *module,
 static const fe_pass optimize[] = {
     {"canonicalize", fe_pass_canonicalize,
      "fold, merge and drop onnx ops, rewrite patterns"},
+    {"fold", fe_pass_fold, "compute what depends on constants only"},
+    {"canonicalize", fe_pass_canonicalize, "again, with those constants"},
     {"layout", fe_pass_layout, "convolution networks in blocks of channels"},
     {0}};
 static const fe_pass lower[] = {
