@@ -1,0 +1,183 @@
+//===- gather_nd.c - GatherElements, GatherND --------------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Generics that read the data at computed subscripts. Negative indices count
+// from the end; one out of range is moved to the nearest valid one, so that no
+// foreign memory is read.
+//
+//===----------------------------------------------------------------------===//
+#include "op/common.h"
+
+#include <inttypes.h>
+
+/// Checks that a dim to be indexed has elements, or that nothing is read.
+static void check_readable(fe_lower *l, MlirValue dim, unsigned indices) {
+  fe_ir *ir = l->ir;
+  int64_t n;
+  if (fe_size_known(dim, &n) && n > 0)
+    return;
+  MlirValue zero = fe_index(ir, 0);
+  MlirValue count =
+      fe_sizes_product(l, l->in[indices], 0, fe_rank(l->in[indices]));
+  fe_check(l,
+           fe_or(ir, fe_cmp(ir, FE_GT, dim, zero),
+                 fe_cmp(ir, FE_EQ, count, zero)),
+           "indices into a dimension without elements");
+}
+
+//===-- GatherElements ------------------------------------------------------//
+
+static fe_status infer_elements(fe_infer *f) {
+  fe_dims data, indices;
+  unsigned axis;
+  if (fe_in_dims(f, 0, &data) || fe_in_dims(f, 1, &indices) ||
+      fe_axis(f, fe_attr_i64(f->attrs, "axis", 0), data.rank, &axis))
+    return FE_FAILED;
+  if (data.rank != indices.rank)
+    return fe_infer_error(f, NULL,
+                          "data has rank %u but the indices have rank %u",
+                          data.rank, indices.rank);
+  for (unsigned i = 0; i < data.rank; ++i) {
+    int64_t n = fe_dim_static(data.d[i]), m = fe_dim_static(indices.d[i]);
+    if (i != axis && n != FE_DYN && m != FE_DYN && m > n)
+      return fe_infer_error(f, NULL,
+                            "the indices have %" PRId64
+                            " elements in dimension %u but the data %" PRId64,
+                            m, i, n);
+  }
+  fe_out_tensor(f, 0, fe_in_dtype(f, 0), &indices);
+  return FE_OK;
+}
+
+static fe_status lower_elements(fe_lower *l) {
+  fe_ir *ir = l->ir;
+  unsigned rank = fe_rank(l->in[0]);
+  int64_t axis_attr = fe_attr_i64(l->op, "axis", 0);
+  unsigned axis = (unsigned)(axis_attr < 0 ? axis_attr + rank : axis_attr);
+  fe_dims data, indices;
+  if (!fe_dims_of(ir, fe_operand(l->op, 0), &data) ||
+      !fe_dims_of(ir, fe_operand(l->op, 1), &indices))
+    return FE_FAILED;
+  MlirValue sizes[FE_MAX_RANK], at[FE_MAX_RANK];
+  fe_sizes_of(l, l->in[1], sizes);
+  for (unsigned i = 0; i < rank; ++i) {
+    bool is_static = fe_dim_static(data.d[i]) != FE_DYN &&
+                     fe_dim_static(indices.d[i]) != FE_DYN;
+    if (i != axis && !is_static && !fe_dim_same(data.d[i], indices.d[i]))
+      fe_check(l, fe_cmp(ir, FE_LE, sizes[i], fe_size(l, l->in[0], i)),
+               "the indices have more elements than the data");
+  }
+  MlirValue dim = fe_size(l, l->in[0], axis);
+  check_readable(l, dim, 1);
+  MlirAffineMap maps[2] = {{0},
+                           mlirAffineMapMultiDimIdentityGet(ir->ctx, rank)};
+  fe_generic *g = fe_generic_begin(l, rank, sizes, 2, l->in, l->in_type, maps);
+  for (unsigned i = 0; i < rank; ++i)
+    at[i] = i == axis
+                ? fe_wrapped_index(ir, fe_to_index(ir, fe_arg(g, 1)), dim)
+                : fe_iter(g, i);
+  MlirValue v = fe_at(g, l->in[0], l->in_type[0], rank, at);
+  l->out[0] = fe_generic_end(g, l->out_type[0], v);
+  return FE_OK;
+}
+
+//===-- GatherND ------------------------------------------------------------//
+
+/// Number of subscripts that one row of the indices holds.
+static fe_status tuple_size(fe_infer *f, const fe_dims *data,
+                            const fe_dims *indices, int64_t batch,
+                            unsigned *out) {
+  int64_t n = indices->rank ? fe_dim_static(indices->d[indices->rank - 1]) : -1;
+  if (batch < 0 || batch >= indices->rank || batch > data->rank)
+    return fe_infer_error(f, NULL, "batch_dims is out of range");
+  if (n < 0 || n > data->rank - batch)
+    return fe_infer_error(f, NULL,
+                          "the last dimension of the indices must be known "
+                          "when compiling and not above the rank of the data");
+  *out = (unsigned)n;
+  return FE_OK;
+}
+
+static fe_status infer_nd(fe_infer *f) {
+  fe_dims data, indices, out = {0};
+  int64_t batch = fe_attr_i64(f->attrs, "batch_dims", 0);
+  unsigned n = 0;
+  if (fe_in_dims(f, 0, &data) || fe_in_dims(f, 1, &indices) ||
+      tuple_size(f, &data, &indices, batch, &n))
+    return FE_FAILED;
+  if (indices.rank - 1 + data.rank - (unsigned)batch - n > FE_MAX_RANK)
+    return fe_infer_error(f, NULL, "the rank of the result is above %d",
+                          FE_MAX_RANK);
+  for (unsigned i = 0; i + 1 < indices.rank; ++i)
+    out.d[out.rank++] = indices.d[i];
+  for (unsigned i = (unsigned)batch + n; i < data.rank; ++i)
+    out.d[out.rank++] = data.d[i];
+  for (unsigned i = 0; i < batch; ++i) {
+    int64_t a = fe_dim_static(data.d[i]), b = fe_dim_static(indices.d[i]);
+    if (a != FE_DYN && b != FE_DYN && a != b)
+      return fe_infer_error(f, NULL, "batch dimension %u has two sizes", i);
+  }
+  fe_out_tensor(f, 0, fe_in_dtype(f, 0), &out);
+  return FE_OK;
+}
+
+static fe_status lower_nd(fe_lower *l) {
+  fe_ir *ir = l->ir;
+  unsigned rank = fe_rank(l->in[0]), q = fe_rank(l->in[1]);
+  unsigned batch = (unsigned)fe_attr_i64(l->op, "batch_dims", 0);
+  unsigned n = (unsigned)fe_static_dim(l->in[1], q - 1);
+  unsigned out_rank = q - 1 + rank - batch - n;
+  MlirValue sizes[FE_MAX_RANK], dims[FE_MAX_RANK], at[FE_MAX_RANK];
+  MlirValue row[FE_MAX_RANK];
+  for (unsigned i = 0; i < out_rank; ++i)
+    sizes[i] = i + 1 < q ? fe_size(l, l->in[1], i)
+                         : fe_size(l, l->in[0], batch + n + i - (q - 1));
+  for (unsigned i = 0; i < batch; ++i)
+    fe_check_dims(l, 0, i, 1, i, "a batch dimension has two sizes");
+  for (unsigned i = 0; i < n; ++i) {
+    dims[i] = fe_size(l, l->in[0], batch + i);
+    check_readable(l, dims[i], 1);
+  }
+  fe_generic *g = fe_generic_begin(l, out_rank, sizes, 0, NULL, NULL, NULL);
+  for (unsigned i = 0; i + 1 < q; ++i)
+    row[i] = fe_iter(g, i);
+  for (unsigned i = 0; i < rank; ++i) {
+    if (i < batch) {
+      at[i] = row[i];
+    } else if (i < batch + n) {
+      row[q - 1] = fe_index(ir, i - batch);
+      MlirValue v = fe_at(g, l->in[1], l->in_type[1], q, row);
+      at[i] = fe_wrapped_index(ir, fe_to_index(ir, v), dims[i - batch]);
+    } else {
+      at[i] = fe_iter(g, q - 1 + i - batch - n);
+    }
+  }
+  MlirValue v = fe_at(g, l->in[0], l->in_type[0], rank, at);
+  l->out[0] = fe_generic_end(g, l->out_type[0], v);
+  return FE_OK;
+}
+
+//===-- Rows ----------------------------------------------------------------//
+
+static const fe_attr_def elements_attrs[] = {{"axis", FE_A_INT, "0"}, {0}};
+static const fe_attr_def nd_attrs[] = {{"batch_dims", FE_A_INT, "0"}, {0}};
+
+const fe_op_row fe_family_gather_nd[] = {{.name = "GatherElements",
+                                          .since = 11,
+                                          .inputs = "data:T, indices:I",
+                                          .outputs = "output:T",
+                                          .types = "T=all;I=i32,i64",
+                                          .attrs = elements_attrs,
+                                          .infer = infer_elements,
+                                          .lower = lower_elements},
+                                         {.name = "GatherND",
+                                          .since = 11,
+                                          .inputs = "data:T, indices:I",
+                                          .outputs = "output:T",
+                                          .types = "T=all;I=i64",
+                                          .attrs = nd_attrs,
+                                          .infer = infer_nd,
+                                          .lower = lower_nd},
+                                         {0}};
