@@ -102,6 +102,9 @@ static MlirValue binary(fe_ir *ir, const char *on_float, const char *on_int,
                is_float ? on_int : on_float);
     return null_value;
   }
+  MlirValue folded;
+  if (mlirTypeIsAIndex(t) && fe_fold_index(ir, name, a, b, &folded))
+    return folded;
   return op_of(ir, name, t, 2, (MlirValue[]){a, b}, is_float);
 }
 

@@ -19,5 +19,9 @@ MlirType fe_type_like(fe_ir *ir, MlirType shape, MlirType elem);
 MlirValue fe_broadcast(fe_ir *ir, MlirValue v, MlirType to);
 /// Value of an integer or index arith.constant.
 bool fe_const_int(MlirValue v, int64_t *out);
+/// Result of an operation ("arith.addi") on index values, where constants make
+/// the operation unnecessary.
+bool fe_fold_index(fe_ir *ir, const char *op, MlirValue a, MlirValue b,
+                   MlirValue *out);
 
 #endif

@@ -672,6 +672,9 @@ static void set_extent(contract *c) {
   count = fe_dim_mul(count, fe_dim_ceildiv(m, block));
   count = fe_dim_mul(count, fe_dim_ceildiv(n, width));
   MlirAffineExpr rows = c->m == FE_DYN ? m : block;
+  fe_set_attr(
+      ir, g->func,
+      fe_at_str(ir, "krnl.plan", fe_contract_explain(ir->arena, &c->p)));
   MlirAffineExpr cost = fe_dim_mul(fe_dim_mul(rows, k), width);
   fe_gen_end(g, count, fe_dim_mul(cost, fe_dim_const(g->ir, 2)));
 }

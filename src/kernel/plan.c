@@ -25,6 +25,8 @@ static int64_t round_up(int64_t v, int64_t unit) {
 fe_contract_plan fe_contract_choose(const fe_target *t, unsigned elem_bits,
                                     int64_t m, int64_t n, int64_t k,
                                     bool packed, bool trans_b) {
+  m = m == 0 ? 1 : m; // nothing to do, but no division by it
+  k = k == 0 ? 1 : k;
   fe_contract_plan p = {.lanes = t->vector_bits / elem_bits,
                         .rows = t->vector_registers >= 32 ? 8 : 4,
                         .vectors = 3,
@@ -68,5 +70,6 @@ char *fe_contract_explain(fe_arena *arena, const fe_contract_plan *p) {
 unsigned fe_contract_panel(const fe_target *t, unsigned elem_bits, int64_t n) {
   unsigned lanes = t->vector_bits / elem_bits;
   int64_t vectors = (n + lanes - 1) / lanes;
-  return (unsigned)(vectors < 3 ? vectors : 3) * lanes;
+  vectors = vectors < 1 ? 1 : vectors > 3 ? 3 : vectors;
+  return (unsigned)vectors * lanes;
 }

@@ -272,11 +272,26 @@ static void run_time_b(void **state) {
   check_all(s, FE_COUNT(s));
 }
 
+static void empty(void **state) {
+  (void)state;
+  static const shape s[] = {
+      {1, 0, 20, 20, ROWS, .dynamic_m = true},
+      {1, 20, 0, 20, ROWS, .dynamic_n = true},
+      {1, 0, 20, 20, COLUMNS, .trans_a = true, .tail = PLAIN},
+      {0, 20, 20, 20, ROWS, .dynamic_batch = true},
+      {1, 20, 50, 0, ROWS, .tail = BIAS_RELU},
+      {1, 3, 50, 0, ROWS, .dynamic_k = true, .tail = TANH},
+      {1, 20, 50, 0, COLUMNS, .dynamic_k = true, .dynamic_m = true},
+  };
+  check_all(s, FE_COUNT(s));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(constant_b),
       cmocka_unit_test(constant_b_dynamic),
       cmocka_unit_test(run_time_b),
+      cmocka_unit_test(empty),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
