@@ -95,8 +95,10 @@ static const char *add_rest(fe_call_site *c, branch *b) {
   fe_point_at_end(ir, b->block);
   fe_status ok = fe_rest_make(c, b->out, out);
   *ir->diags = before;
-  ir->failed = failed;
-  ir->failure = failure;
+  if (kept.text) { // what was malformed goes with the branch
+    ir->failed = failed;
+    ir->failure = failure;
+  }
   fe_point_restore(ir, outside);
   ir->loc = loc;
   b->out = out;
