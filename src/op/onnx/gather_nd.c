@@ -21,10 +21,10 @@ static void check_readable(fe_lower *l, MlirValue dim, unsigned indices) {
   MlirValue zero = fe_index(ir, 0);
   MlirValue count =
       fe_sizes_product(l, l->in[indices], 0, fe_rank(l->in[indices]));
-  fe_check(l,
-           fe_or(ir, fe_cmp(ir, FE_GT, dim, zero),
-                 fe_cmp(ir, FE_EQ, count, zero)),
-           "indices into a dimension without elements");
+  fe_check(
+      l,
+      fe_or(ir, fe_cmp(ir, FE_GT, dim, zero), fe_cmp(ir, FE_EQ, count, zero)),
+      "indices into a dimension without elements");
 }
 
 //===-- GatherElements ------------------------------------------------------//
@@ -75,9 +75,8 @@ static fe_status lower_elements(fe_lower *l) {
                            mlirAffineMapMultiDimIdentityGet(ir->ctx, rank)};
   fe_generic *g = fe_generic_begin(l, rank, sizes, 2, l->in, l->in_type, maps);
   for (unsigned i = 0; i < rank; ++i)
-    at[i] = i == axis
-                ? fe_wrapped_index(ir, fe_to_index(ir, fe_arg(g, 1)), dim)
-                : fe_iter(g, i);
+    at[i] = i == axis ? fe_wrapped_index(ir, fe_to_index(ir, fe_arg(g, 1)), dim)
+                      : fe_iter(g, i);
   MlirValue v = fe_at(g, l->in[0], l->in_type[0], rank, at);
   l->out[0] = fe_generic_end(g, l->out_type[0], v);
   return FE_OK;

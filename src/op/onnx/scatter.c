@@ -121,8 +121,8 @@ static fe_status lower_elements(fe_lower *l) {
   MlirValue inside = fe_int(ir, ir->i1, 1);
   for (unsigned i = 0; i < rank; ++i)
     if (i != axis)
-      inside = fe_and(ir, inside,
-                      fe_cmp(ir, FE_LT, at[i], fe_dim(ir, k.in[1], i)));
+      inside =
+          fe_and(ir, inside, fe_cmp(ir, FE_LT, at[i], fe_dim(ir, k.in[1], i)));
   fe_region has_updates = fe_if_begin(ir, inside, 0, NULL, false);
   fe_region each = fe_loop(ir, fe_dim(ir, k.in[1], axis));
   at[axis] = each.iv;
@@ -305,9 +305,9 @@ static fe_status lower_tensor(fe_lower *l) {
   fe_region each = fe_loop(ir, fe_dim(ir, k.in[1], 2));
   MlirValue place = fe_add(ir, start, each.iv);
   if (circular) // of the sign of the divisor
-    place = fe_sub(ir, place,
-                   fe_mul(ir, fe_floordiv(ir, place, fe_max(ir, length, one)),
-                          length));
+    place = fe_sub(
+        ir, place,
+        fe_mul(ir, fe_floordiv(ir, place, fe_max(ir, length, one)), length));
   MlirValue ok = fe_and(ir, fe_cmp(ir, FE_GE, place, zero),
                         fe_cmp(ir, FE_LT, place, length));
   fe_region valid = fe_if_begin(ir, ok, 0, NULL, false);
@@ -321,9 +321,9 @@ static fe_status lower_tensor(fe_lower *l) {
   fe_if_end(ir, &valid, 0, NULL);
   fe_loop_end(ir, &each);
   fe_loop_end(ir, &lines);
-  fe_kernel_end(
-      &k, fe_dim_mul(fe_kernel_dim(&k, 0, 0), fe_kernel_dim(&k, 0, 1)),
-      fe_dim_mul(fe_kernel_dim(&k, 0, 2), fe_kernel_dim(&k, 0, 3)));
+  fe_kernel_end(&k,
+                fe_dim_mul(fe_kernel_dim(&k, 0, 0), fe_kernel_dim(&k, 0, 1)),
+                fe_dim_mul(fe_kernel_dim(&k, 0, 2), fe_kernel_dim(&k, 0, 3)));
   l->out[0] = fe_reshape(l, k.result[0], elem, rank, sizes);
   return FE_OK;
 }
