@@ -48,6 +48,29 @@ float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,
                              int64_t n, const fe_float_at *data,
                              int64_t *count);
 
+/// Winograd's minimal filtering for 3x3 windows with stride 1. tile 0: does not
+/// pay. `block`: tiles of all images that are multiplied together.
+typedef struct fe_winograd_plan {
+  int64_t tile, block;
+} fe_winograd_plan;
+/// `images`: FE_DYN when not known.
+fe_winograd_plan fe_winograd_choose(const fe_target *t, const fe_conv_shape *s,
+                                    int64_t images);
+/// Products per tile; elements of winograd_input's last dim; elements of
+/// winograd_weights' result.
+static inline int64_t fe_winograd_products(int64_t tile) {
+  return (tile + 2) * (tile + 2);
+}
+int64_t fe_winograd_input_row(unsigned lanes, int64_t channels, int64_t block);
+int64_t fe_winograd_weights_size(unsigned lanes, int64_t tile, int64_t channels,
+                                 int64_t out_channels, int64_t panel);
+
+fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
+                               MlirModule module, MlirOperation func);
+fe_status fe_generate_winograd_input(fe_ir *ir, const fe_target *target,
+                                     MlirModule module, MlirOperation func);
+fe_status fe_generate_winograd_weights(fe_ir *ir, const fe_target *target,
+                                       MlirModule module, MlirOperation func);
 fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
                            MlirModule module, MlirOperation func);
 fe_status fe_generate_depthwise(fe_ir *ir, const fe_target *target,

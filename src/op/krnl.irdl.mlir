@@ -84,6 +84,58 @@ irdl.dialect @krnl {
     }
   }
 
+  // Convolution with 3x3 windows by Winograd's minimal filtering: tiles of
+  // t x t pixels of the result (t = `tile`, 2 or 4) from (t + 2)^2 products.
+  // Tiles of all images are numbered row by row and lie in blocks of `block`.
+  //
+  // Input in products: [tiles / block][(t + 2)^2][(C/b) * block * b + b],
+  // every last b elements unused. pads as of krnl.conv.
+  irdl.operation @winograd_input {
+    %input = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %tile = irdl.base "#builtin.integer"
+    %block = irdl.base "#builtin.integer"
+    %pads = irdl.base "#builtin.dense_array"
+    irdl.operands(input: %input, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"tile" = %tile, "block" = %block, "pads" = %pads}
+  }
+
+  // Weights of krnl.conv in products: panel by panel
+  // [(t + 2)^2][C * p*b + b], p blocks in the panel, the last b unused.
+  irdl.operation @winograd_weights {
+    %weights = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %tile = irdl.base "#builtin.integer"
+    %channels = irdl.base "#builtin.integer"
+    %panel = irdl.base "#builtin.integer"
+    irdl.operands(weights: %weights, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"tile" = %tile, "channels" = %channels, "panel" = %panel}
+  }
+
+  // The products, summed over channels, back to a packed image.
+  irdl.operation @winograd {
+    %input = irdl.base "!builtin.tensor"
+    %weights = irdl.base "!builtin.tensor"
+    %bias = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %tile = irdl.base "#builtin.integer"
+    %block = irdl.base "#builtin.integer"
+    %channels = irdl.base "#builtin.integer"
+    %panel = irdl.base "#builtin.integer"
+    irdl.operands(input: %input, weights: %weights, bias: %bias,
+                  dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {
+      "tile" = %tile, "block" = %block, "channels" = %channels,
+      "panel" = %panel
+    }
+  }
+
   // One filter per channel. Weights [C/b][R][S][b], bias [C/b][b].
   irdl.operation @depthwise {
     %input = irdl.base "!builtin.tensor"

@@ -131,6 +131,36 @@ static bool fit_groups(fe_layout *l, conv_op *c) {
   return false;
 }
 
+/// krnl.winograd and what it needs before it.
+static MlirValue winograd(fe_layout *l, const conv_op *c, fe_winograd_plan plan,
+                          int64_t panel, const MlirValue *in) {
+  fe_ir *ir = l->ir;
+  const fe_conv_shape *s = &c->shape;
+  int64_t t = plan.tile;
+  int64_t tiles = fe_dim_static(c->out.n) * ((s->out[0] + t - 1) / t) *
+                  ((s->out[1] + t - 1) / t);
+  int64_t dims[3] = {(tiles + plan.block - 1) / plan.block,
+                     fe_winograd_products(t),
+                     fe_winograd_input_row(l->lanes, s->channels, plan.block)};
+  int64_t size = fe_winograd_weights_size(l->lanes, t, s->channels,
+                                          s->out_channels, panel);
+  MlirType image = fe_tensor_static(ir, ir->f32, 3, dims);
+  MlirType row = fe_tensor_static(ir, ir->f32, 1, &size);
+  MlirNamedAttribute tile = fe_at_i64(ir, "tile", t);
+  MlirNamedAttribute block = fe_at_i64(ir, "block", plan.block);
+  MlirNamedAttribute channels = fe_at_i64(ir, "channels", s->channels);
+  MlirNamedAttribute width = fe_at_i64(ir, "panel", panel);
+  MlirValue x = fe_first(
+      FE_OP(ir, "krnl.winograd_input", FE_VALUES(in[0]), FE_TYPES(image),
+            FE_ATTRS(tile, block, fe_at_i64s(ir, "pads", 4, s->pad))));
+  MlirValue w = fe_first(FE_OP(ir, "krnl.winograd_weights", FE_VALUES(in[1]),
+                               FE_TYPES(row), FE_ATTRS(tile, channels, width)));
+  MlirValue operands[3] = {x, w, in[2]};
+  MlirNamedAttribute attrs[] = {tile, block, channels, width};
+  return fe_layout_root(l, "krnl.winograd", 3, operands, &c->out,
+                        FE_COUNT(attrs), attrs);
+}
+
 bool fe_layout_conv(fe_layout *l, MlirOperation op) {
   fe_ir *ir = l->ir;
   conv_op c;
@@ -156,6 +186,14 @@ bool fe_layout_conv(fe_layout *l, MlirOperation op) {
                      fe_constant(ir, "weights", FE_F32, 1, &count, data),
                      bias_of(l, &c)};
   const fe_layout_window *w = &c.win;
+  fe_winograd_plan plan =
+      w->dilation[0] == 1 && w->dilation[1] == 1
+          ? fe_winograd_choose(l->target, s, fe_dim_static(c.out.n))
+          : (fe_winograd_plan){0};
+  if (plan.tile) {
+    fe_layout_replace(l, fe_result(op, 0), winograd(l, &c, plan, panel, in));
+    return true;
+  }
   MlirNamedAttribute attrs[] = {fe_at_i64s(ir, "kernel", 2, w->kernel),
                                 fe_at_i64s(ir, "strides", 2, w->stride),
                                 fe_at_i64s(ir, "dilations", 2, w->dilation),

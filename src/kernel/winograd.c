@@ -1,0 +1,342 @@
+//===- winograd.c - products of minimal filtering, back to images -*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Method: items are (block of tiles, panel of output channels). For each of the
+// (t + 2)^2 products a small matrix product, tiles by channels times channels
+// by panel, with the register tiles of conv.c, into a buffer on the stack; then
+// tile by tile the output transform, bias and epilogue. Tiles at the right and
+// lower border may reach beyond the image: they go through a buffer, and only
+// pixels of the image are written.
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/winograd.h"
+
+#define MAX_ACC 32
+
+typedef struct winograd {
+  fe_gen g;
+  fe_epilogue epilogue;
+  int64_t tile, n, lanes, channels, in_blocks, blocks, block, row;
+  bool panels_outside;
+  fe_panels panels;
+  MlirValue in, weights, bias, dest; // flat
+  MlirValue products; // buffer [product][panel block][tile][lane] and a gap
+  MlirValue raw;      // buffer [pixel][lane], before the epilogue
+  MlirValue scratch;  // buffer [pixel][lane] of the epilogue's loop
+  MlirValue height, width, n_blocks, n_panels;
+  fe_winograd_grid grid;
+  // Of the item being emitted:
+  int64_t panel;
+  MlirValue group, first_block, in_base, w_base;
+  // Of the output tile:
+  MlirValue image, out_block, y, x, valid_columns;
+} winograd;
+
+static MlirValue times(fe_ir *ir, MlirValue a, int64_t k) {
+  return fe_mul(ir, a, fe_index(ir, k));
+}
+static MlirValue plus(fe_ir *ir, MlirValue a, int64_t k) {
+  return fe_add(ir, a, fe_index(ir, k));
+}
+
+//===-- Products ------------------------------------------------------------//
+
+static fe_region acc_loop(winograd *w, int64_t count, unsigned n,
+                          MlirValue *acc) {
+  fe_ir *ir = w->g.ir;
+  fe_region r = fe_for_begin(ir, fe_index(ir, 0), fe_index(ir, count),
+                             fe_index(ir, 1), n, acc);
+  fe_set_attr(ir, r.op,
+              fe_named(ir, "llvm.loop_annotation",
+                       fe_attr_parse(ir, "#llvm.loop_annotation<unroll = "
+                                         "<disable = true>>")));
+  for (unsigned i = 0; i < n; ++i)
+    acc[i] = fe_block_arg(r.body, 1 + i);
+  return r;
+}
+
+static void acc_loop_end(winograd *w, fe_region *r, unsigned n,
+                         MlirValue *acc) {
+  fe_for_end(w->g.ir, r, n, acc);
+  for (unsigned i = 0; i < n; ++i)
+    acc[i] = fe_result(r->op, i);
+}
+
+/// `count` channels from elements `in` and `weights` on, for m tiles.
+static void multiply(winograd *w, unsigned m, int64_t count, MlirValue in,
+                     MlirValue weights, MlirValue *acc) {
+  fe_ir *ir = w->g.ir;
+  unsigned nk = (unsigned)w->panel, n = m * nk;
+  fe_region r = acc_loop(w, count, n, acc);
+  MlirValue at = fe_add(ir, weights, times(ir, r.iv, w->panel * w->lanes));
+  MlirValue b[MAX_ACC], from = fe_add(ir, in, r.iv);
+  for (unsigned k = 0; k < nk; ++k)
+    b[k] =
+        fe_vload(ir, w->lanes, w->weights, FE_IDX(plus(ir, at, k * w->lanes)));
+  for (unsigned i = 0; i < m; ++i) {
+    MlirValue x = fe_load(ir, w->in, FE_IDX(plus(ir, from, i * w->lanes)));
+    x = fe_splat(ir, x, w->lanes);
+    for (unsigned k = 0; k < nk; ++k)
+      acc[i * nk + k] = fe_vfma(&w->g, x, b[k], acc[i * nk + k]);
+  }
+  acc_loop_end(w, &r, n, acc);
+}
+
+/// Elements of the buffer for one product.
+static int64_t product_size(const winograd *w, int64_t panel) {
+  return (panel * w->block + 1) * w->lanes;
+}
+
+/// Tiles [first, first + m) of the block for product `number`.
+static void product(winograd *w, MlirValue number, MlirValue first,
+                    unsigned m) {
+  fe_ir *ir = w->g.ir;
+  unsigned nk = (unsigned)w->panel;
+  int64_t width = w->panel * w->lanes, full = w->channels / w->lanes;
+  int64_t rest = w->channels % w->lanes;
+  MlirValue acc[MAX_ACC];
+  MlirValue zero = fe_float(ir, fe_vector_type(ir, w->lanes, ir->f32), 0);
+  for (unsigned i = 0; i < m * nk; ++i)
+    acc[i] = zero;
+  MlirValue in = fe_add(ir, w->in_base, times(ir, number, w->row));
+  in = fe_add(ir, in, times(ir, first, w->lanes));
+  MlirValue weights =
+      fe_add(ir, w->w_base, times(ir, number, w->channels * width + w->lanes));
+  if (full) {
+    fe_region r = acc_loop(w, full, m * nk, acc);
+    multiply(w, m, w->lanes,
+             fe_add(ir, in, times(ir, r.iv, w->block * w->lanes)),
+             fe_add(ir, weights, times(ir, r.iv, w->lanes * width)), acc);
+    acc_loop_end(w, &r, m * nk, acc);
+  }
+  if (rest)
+    multiply(w, m, rest, plus(ir, in, full * w->block * w->lanes),
+             plus(ir, weights, full * w->lanes * width), acc);
+  MlirValue to = fe_add(ir, times(ir, number, product_size(w, w->panel)),
+                        times(ir, first, w->lanes));
+  for (unsigned k = 0; k < nk; ++k)
+    for (unsigned i = 0; i < m; ++i)
+      fe_vstore(ir, acc[i * nk + k], w->products,
+                FE_IDX(plus(ir, to, (k * w->block + i) * w->lanes)));
+}
+
+/// All products of the block, in near-equal register tiles.
+static void all_products(winograd *w) {
+  fe_ir *ir = w->g.ir;
+  int64_t most = fe_conv_rows(w->g.target, w->panel);
+  int64_t parts = (w->block + most - 1) / most;
+  int64_t big = (w->block + parts - 1) / parts;
+  int64_t n_big = w->block - (big - 1) * parts;
+  fe_region r = fe_loop(ir, fe_index(ir, w->n * w->n));
+  for (unsigned small = 0; small < 2; ++small) {
+    int64_t n = small ? parts - n_big : n_big, m = small ? big - 1 : big;
+    if (!n || !m)
+      continue;
+    fe_region p = fe_loop(ir, fe_index(ir, n));
+    MlirValue first = plus(ir, times(ir, p.iv, m), small ? n_big * big : 0);
+    product(w, r.iv, first, (unsigned)m);
+    fe_loop_end(ir, &p);
+  }
+  fe_loop_end(ir, &r);
+}
+
+//===-- Output --------------------------------------------------------------//
+
+static fe_coords coords_of(const winograd *w, MlirValue y, MlirValue x) {
+  fe_ir *ir = w->g.ir;
+  fe_coords at = {{w->image, w->out_block, y, x, fe_index(ir, 0)}, {NULL}};
+  MlirValue flat = fe_add(ir, times(ir, w->image, w->blocks), w->out_block);
+  flat = fe_add(ir, fe_mul(ir, flat, w->height), y);
+  flat = fe_add(ir, fe_mul(ir, flat, w->width), x);
+  at.flat = times(ir, flat, w->lanes);
+  return at;
+}
+
+static void place(void *user, MlirValue row, fe_coords *out) {
+  winograd *w = user;
+  fe_ir *ir = w->g.ir;
+  *out = coords_of(w, fe_add(ir, w->y, fe_divu(ir, row, w->valid_columns)),
+                   fe_add(ir, w->x, fe_remu(ir, row, w->valid_columns)));
+}
+
+/// One pixel, i down and j right in the tile, row `row` of the epilogue's
+/// buffer.
+static void pixel(winograd *w, MlirValue v, MlirValue i, MlirValue j,
+                  MlirValue row) {
+  fe_ir *ir = w->g.ir;
+  fe_coords at = coords_of(w, fe_add(ir, w->y, i), fe_add(ir, w->x, j));
+  v = fe_epilogue_vector(&w->epilogue, v, w->lanes, (MlirValue){NULL}, &at);
+  if (fe_epilogue_has_loop(&w->epilogue))
+    fe_vstore(ir, v, w->scratch, FE_IDX(row, fe_index(ir, 0)));
+  else
+    fe_vstore(ir, v, w->dest, FE_IDX(at.flat));
+}
+
+static void finish(winograd *w, MlirValue rows) {
+  if (fe_epilogue_has_loop(&w->epilogue))
+    fe_epilogue_loop(&w->epilogue, w->scratch, rows,
+                     fe_index(w->g.ir, w->lanes), place, w);
+}
+
+/// Tile `t` of the block and block `k` of the panel.
+static void output_tile(winograd *w, MlirValue t, MlirValue k) {
+  fe_ir *ir = w->g.ir;
+  int64_t n = w->n, size = w->tile;
+  MlirValue at = times(ir, fe_add(ir, times(ir, k, w->block), t), w->lanes);
+  MlirValue columns[FE_WINOGRAD_MAX][FE_WINOGRAD_MAX];
+  for (int64_t j = 0; j < n; ++j) {
+    MlirValue p[FE_WINOGRAD_MAX], o[FE_WINOGRAD_MAX];
+    for (int64_t i = 0; i < n; ++i)
+      p[i] = fe_vload(
+          ir, w->lanes, w->products,
+          FE_IDX(plus(ir, at, (i * n + j) * product_size(w, w->panel))));
+    fe_winograd_out(&w->g, size, p, o);
+    for (int64_t i = 0; i < size; ++i)
+      columns[i][j] = o[i];
+  }
+  w->out_block = fe_add(ir, w->first_block, k);
+  MlirValue bias = fe_vload(ir, w->lanes, w->bias,
+                            FE_IDX(times(ir, w->out_block, w->lanes)));
+  MlirValue y[FE_WINOGRAD_MAX][FE_WINOGRAD_MAX];
+  for (int64_t i = 0; i < size; ++i) {
+    fe_winograd_out(&w->g, size, columns[i], y[i]);
+    for (int64_t j = 0; j < size; ++j)
+      y[i][j] = fe_add(ir, y[i][j], bias);
+  }
+  MlirValue tile = fe_index(ir, size);
+  MlirValue rows = fe_min(ir, fe_sub(ir, w->height, w->y), tile);
+  MlirValue cols = fe_min(ir, fe_sub(ir, w->width, w->x), tile);
+  MlirValue whole =
+      fe_and(ir, fe_cmp(ir, FE_EQ, rows, tile), fe_cmp(ir, FE_EQ, cols, tile));
+  fe_region c = fe_if_begin(ir, whole, 0, NULL, true);
+  for (int64_t i = 0; i < size; ++i)
+    for (int64_t j = 0; j < size; ++j)
+      pixel(w, y[i][j], fe_index(ir, i), fe_index(ir, j),
+            fe_index(ir, i * size + j));
+  w->valid_columns = tile;
+  finish(w, fe_index(ir, size * size));
+  fe_if_else(ir, &c, 0, NULL);
+  MlirValue zero = fe_index(ir, 0);
+  for (int64_t i = 0; i < size; ++i)
+    for (int64_t j = 0; j < size; ++j)
+      fe_vstore(ir, y[i][j], w->raw, FE_IDX(fe_index(ir, i * size + j), zero));
+  fe_region down = fe_loop(ir, rows);
+  fe_region right = fe_loop(ir, cols);
+  MlirValue from = fe_add(ir, times(ir, down.iv, size), right.iv);
+  MlirValue to = fe_add(ir, fe_mul(ir, down.iv, cols), right.iv);
+  pixel(w, fe_vload(ir, w->lanes, w->raw, FE_IDX(from, zero)), down.iv,
+        right.iv, to);
+  fe_loop_end(ir, &right);
+  fe_loop_end(ir, &down);
+  w->valid_columns = cols;
+  finish(w, fe_mul(ir, rows, cols));
+  fe_if_end(ir, &c, 0, NULL);
+}
+
+static void output(winograd *w) {
+  fe_ir *ir = w->g.ir;
+  MlirValue first = times(ir, w->group, w->block);
+  MlirValue count =
+      fe_min(ir, fe_index(ir, w->block), fe_sub(ir, w->grid.total, first));
+  fe_region k = fe_loop(ir, fe_index(ir, w->panel));
+  fe_region t = fe_loop(ir, count);
+  fe_winograd_place(ir, &w->grid, w->tile, fe_add(ir, first, t.iv), &w->image,
+                    &w->y, &w->x);
+  output_tile(w, t.iv, k.iv);
+  fe_loop_end(ir, &t);
+  fe_loop_end(ir, &k);
+}
+
+//===-- Items ---------------------------------------------------------------//
+
+static void panel(winograd *w, MlirValue number, int64_t blocks) {
+  fe_ir *ir = w->g.ir;
+  int64_t x = w->n * w->n;
+  w->panel = blocks;
+  // Panels before the last have all the same width.
+  w->first_block = times(ir, number, w->panels.panel);
+  w->w_base =
+      times(ir, number, x * (w->channels * w->panels.panel + 1) * w->lanes);
+  w->in_base = times(ir, w->group, x * w->row);
+  all_products(w);
+  output(w);
+}
+
+static void item(winograd *w, MlirValue number) {
+  fe_ir *ir = w->g.ir;
+  const fe_panels *p = &w->panels;
+  MlirValue inner = w->panels_outside ? w->n_blocks : w->n_panels;
+  MlirValue low = fe_remu(ir, number, inner), high = fe_divu(ir, number, inner);
+  MlirValue id = w->panels_outside ? high : low;
+  w->group = w->panels_outside ? low : high;
+  if (!p->last || !p->main) {
+    panel(w, id, p->last ? p->last : p->panel);
+    return;
+  }
+  fe_region c = fe_if_begin(ir, fe_cmp(ir, FE_LT, id, fe_index(ir, p->main)), 0,
+                            NULL, true);
+  panel(w, id, p->panel);
+  fe_if_else(ir, &c, 0, NULL);
+  panel(w, id, p->last);
+  fe_if_end(ir, &c, 0, NULL);
+}
+
+static MlirValue buffer(winograd *w, int64_t rows, bool flat) {
+  fe_ir *ir = w->g.ir;
+  int64_t dims[2] = {rows, w->lanes}, all = rows * w->lanes;
+  return fe_alloca(ir, flat ? fe_memref_type(ir, ir->f32, 1, &all)
+                            : fe_memref_type(ir, ir->f32, 2, dims));
+}
+
+fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
+                               MlirModule module, MlirOperation func) {
+  winograd *w = FE_NEW(ir->arena, winograd);
+  fe_gen *g = &w->g;
+  if (fe_gen_begin(g, ir, target, module, func))
+    return FE_FAILED;
+  unsigned in, weights, bias;
+  if (fe_gen_operand(g, 0, &in) || fe_gen_operand(g, 1, &weights) ||
+      fe_gen_operand(g, 2, &bias) || fe_epilogue_parse(&w->epilogue, g))
+    return fe_gen_abandon(g);
+  w->tile = fe_attr_i64(g->root, "tile", 4);
+  w->block = fe_attr_i64(g->root, "block", 1);
+  w->channels = fe_attr_i64(g->root, "channels", 1);
+  w->n = w->tile + 2;
+  w->lanes = fe_static_dim(g->dest, 4);
+  w->blocks = fe_static_dim(g->dest, 1);
+  w->row = fe_static_dim(g->arg[in], 2);
+  w->panels = fe_conv_panels(w->blocks, fe_attr_i64(g->root, "panel", 1));
+  w->in = g->flat[in];
+  w->weights = g->flat[weights];
+  w->bias = g->flat[bias];
+  w->dest = g->flat[g->n_args - 1];
+  w->height = fe_dim(ir, g->dest, 2);
+  w->width = fe_dim(ir, g->dest, 3);
+  w->grid = fe_winograd_grid_of(ir, w->tile, fe_dim(ir, g->dest, 0), w->height,
+                                w->width);
+  int64_t n_panels = w->panels.main + (w->panels.last ? 1 : 0);
+  w->n_panels = fe_index(ir, n_panels);
+  w->n_blocks = fe_dim(ir, g->arg[in], 0);
+  // What is larger is read only once.
+  int64_t groups = fe_static_dim(g->arg[in], 0);
+  w->panels_outside =
+      groups != FE_DYN && groups * w->block < w->blocks * w->lanes;
+  int64_t widest =
+      w->panels.last > w->panels.panel ? w->panels.last : w->panels.panel;
+  w->products =
+      buffer(w, w->n * w->n * product_size(w, widest) / w->lanes, true);
+  w->raw = buffer(w, w->tile * w->tile, false);
+  if (fe_epilogue_has_loop(&w->epilogue))
+    w->scratch = buffer(w, w->tile * w->tile, false);
+  fe_region r = fe_for_begin(ir, g->begin, g->end, fe_index(ir, 1), 0, NULL);
+  item(w, r.iv);
+  fe_for_end(ir, &r, 0, NULL);
+  MlirAffineExpr items =
+      fe_dim_mul(fe_gen_dim(g, in, 0), fe_dim_const(ir, n_panels));
+  fe_gen_end(g, items,
+             fe_dim_const(ir, 2 * w->n * w->n * w->block * w->channels *
+                                  w->panels.panel * w->lanes));
+  return FE_OK;
+}
