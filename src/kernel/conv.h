@@ -49,9 +49,11 @@ float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,
                              int64_t *count);
 
 /// Winograd's minimal filtering for 3x3 windows with stride 1. tile 0: does not
-/// pay. `block`: tiles of all images that are multiplied together.
+/// pay. `block`: tiles of all images that are multiplied together. `fused`: the
+/// input is transformed block by block in the kernel.
 typedef struct fe_winograd_plan {
   int64_t tile, block;
+  bool fused;
 } fe_winograd_plan;
 /// `images`: FE_DYN when not known.
 fe_winograd_plan fe_winograd_choose(const fe_target *t, const fe_conv_shape *s,

@@ -18,9 +18,11 @@
 typedef struct winograd {
   fe_gen g;
   fe_epilogue epilogue;
-  int64_t tile, n, lanes, channels, in_blocks, blocks, block, row;
+  int64_t tile, n, lanes, channels, blocks, block, row;
   bool panels_outside;
   fe_panels panels;
+  bool fused; // the input is an image
+  fe_winograd_source source;
   MlirValue in, weights, bias, dest; // flat
   MlirValue products; // buffer [product][panel block][tile][lane] and a gap
   MlirValue raw;      // buffer [pixel][lane], before the epilogue
@@ -259,18 +261,32 @@ static void panel(winograd *w, MlirValue number, int64_t blocks) {
   w->first_block = times(ir, number, w->panels.panel);
   w->w_base =
       times(ir, number, x * (w->channels * w->panels.panel + 1) * w->lanes);
-  w->in_base = times(ir, w->group, x * w->row);
+  w->in_base = w->fused ? fe_index(ir, 0) : times(ir, w->group, x * w->row);
   all_products(w);
   output(w);
 }
 
-static void item(winograd *w, MlirValue number) {
+/// Transforms the input of this block of tiles unless the item before did.
+static void transform_input(winograd *w, MlirValue last) {
+  fe_ir *ir = w->g.ir;
+  fe_region c =
+      fe_if_begin(ir, fe_cmp(ir, FE_NE, w->group, last), 0, NULL, false);
+  fe_region r = fe_loop(ir, fe_index(ir, w->source.blocks));
+  fe_winograd_input_block(&w->source, w->group, r.iv, fe_index(ir, 0));
+  fe_loop_end(ir, &r);
+  fe_if_end(ir, &c, 0, NULL);
+}
+
+/// `last`: block of tiles of the item before.
+static void item(winograd *w, MlirValue number, MlirValue last) {
   fe_ir *ir = w->g.ir;
   const fe_panels *p = &w->panels;
   MlirValue inner = w->panels_outside ? w->n_blocks : w->n_panels;
   MlirValue low = fe_remu(ir, number, inner), high = fe_divu(ir, number, inner);
   MlirValue id = w->panels_outside ? high : low;
   w->group = w->panels_outside ? low : high;
+  if (w->fused)
+    transform_input(w, last);
   if (!p->last || !p->main) {
     panel(w, id, p->last ? p->last : p->panel);
     return;
@@ -306,7 +322,7 @@ fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
   w->n = w->tile + 2;
   w->lanes = fe_static_dim(g->dest, 4);
   w->blocks = fe_static_dim(g->dest, 1);
-  w->row = fe_static_dim(g->arg[in], 2);
+  w->fused = fe_rank(g->arg[in]) == 5;
   w->panels = fe_conv_panels(w->blocks, fe_attr_i64(g->root, "panel", 1));
   w->in = g->flat[in];
   w->weights = g->flat[weights];
@@ -318,9 +334,11 @@ fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
                                 w->width);
   int64_t n_panels = w->panels.main + (w->panels.last ? 1 : 0);
   w->n_panels = fe_index(ir, n_panels);
-  w->n_blocks = fe_dim(ir, g->arg[in], 0);
+  int64_t in_blocks = (w->channels + w->lanes - 1) / w->lanes;
+  w->row = (in_blocks * w->block + 1) * w->lanes;
+  w->n_blocks = fe_ceildiv(ir, w->grid.total, fe_index(ir, w->block));
   // What is larger is read only once.
-  int64_t groups = fe_static_dim(g->arg[in], 0);
+  int64_t groups = w->fused ? FE_DYN : fe_static_dim(g->arg[in], 0);
   w->panels_outside =
       groups != FE_DYN && groups * w->block < w->blocks * w->lanes;
   int64_t widest =
@@ -330,11 +348,22 @@ fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
   w->raw = buffer(w, w->tile * w->tile, false);
   if (fe_epilogue_has_loop(&w->epilogue))
     w->scratch = buffer(w, w->tile * w->tile, false);
-  fe_region r = fe_for_begin(ir, g->begin, g->end, fe_index(ir, 1), 0, NULL);
-  item(w, r.iv);
-  fe_for_end(ir, &r, 0, NULL);
+  if (w->fused) {
+    w->in = buffer(w, w->n * w->n * w->row / w->lanes, true);
+    fe_winograd_source_of(&w->source, g, g->arg[in], g->flat[in], w->in);
+  }
+  MlirValue none = fe_index(ir, -1);
+  fe_region r = fe_for_begin(ir, g->begin, g->end, fe_index(ir, 1), 1, &none);
+  item(w, r.iv, fe_block_arg(r.body, 1));
+  fe_for_end(ir, &r, 1, &w->group);
+  unsigned dest = g->n_args - 1;
+  MlirAffineExpr tile = fe_dim_const(ir, w->tile),
+                 tiles = fe_gen_dim(g, dest, 0);
+  for (unsigned i = 2; i < 4; ++i)
+    tiles = fe_dim_mul(tiles, fe_dim_ceildiv(fe_gen_dim(g, dest, i), tile));
   MlirAffineExpr items =
-      fe_dim_mul(fe_gen_dim(g, in, 0), fe_dim_const(ir, n_panels));
+      fe_dim_mul(fe_dim_ceildiv(tiles, fe_dim_const(ir, w->block)),
+                 fe_dim_const(ir, n_panels));
   fe_gen_end(g, items,
              fe_dim_const(ir, 2 * w->n * w->n * w->block * w->channels *
                                   w->panels.panel * w->lanes));

@@ -30,4 +30,25 @@ void fe_winograd_place(fe_ir *ir, const fe_winograd_grid *grid, int64_t tile,
                        MlirValue id, MlirValue *image, MlirValue *y,
                        MlirValue *x);
 
+/// An image on its way to products.
+typedef struct fe_winograd_source {
+  const fe_gen *g;
+  int64_t tile, n, lanes, blocks, block, row;
+  int64_t pad[4];
+  MlirValue in, out; // flat memrefs
+  MlirValue height, width;
+  fe_winograd_grid grid;
+  // Of the tile being emitted:
+  MlirValue plane; // first element of the channels' plane
+  MlirValue y, x;  // of its input, perhaps outside of the image
+  MlirValue at;    // element of `out`, product 0
+} fe_winograd_source;
+/// From a root's attributes tile, block and pads.
+void fe_winograd_source_of(fe_winograd_source *p, const fe_gen *g,
+                           MlirValue image, MlirValue in, MlirValue out);
+/// Emits the transform of one block of tiles and one of channels; the block's
+/// products lie from element `base` of `out` on.
+void fe_winograd_input_block(fe_winograd_source *p, MlirValue block,
+                             MlirValue channels, MlirValue base);
+
 #endif

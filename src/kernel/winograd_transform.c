@@ -131,6 +131,8 @@ int64_t fe_winograd_weights_size(unsigned lanes, int64_t tile, int64_t channels,
 #define INPUT_CYCLES 4.5
 #define OUTPUT_CYCLES 3.0
 #define WEIGHT_CYCLES 0.65
+/// Bytes for transformed input on a kernel's stack.
+#define MAX_STACK (384 * 1024)
 
 static double cost(const fe_conv_shape *s, int64_t lanes, int64_t images,
                    int64_t tile) {
@@ -146,7 +148,7 @@ static double cost(const fe_conv_shape *s, int64_t lanes, int64_t images,
 
 fe_winograd_plan fe_winograd_choose(const fe_target *t, const fe_conv_shape *s,
                                     int64_t images) {
-  fe_winograd_plan best = {0, 0};
+  fe_winograd_plan best = {0, 0, false};
   int64_t lanes = fe_conv_block(t);
   bool known = s->out[0] != FE_DYN && s->out[1] != FE_DYN && images != FE_DYN;
   if (!known || s->kernel[0] != 3 || s->kernel[1] != 3 || s->stride[0] != 1 ||
@@ -162,9 +164,16 @@ fe_winograd_plan fe_winograd_choose(const fe_target *t, const fe_conv_shape *s,
       continue;
     int64_t tiles = images * ((s->out[0] + tile - 1) / tile) *
                     ((s->out[1] + tile - 1) / tile);
-    int64_t most = 2 * (int64_t)fe_conv_rows(t, 2);
+    // A block's products on the stack, if all of them exceed the cache.
+    int64_t each = fe_winograd_products(tile) * 4 * lanes *
+                   ((s->channels + lanes - 1) / lanes);
+    int64_t rows = fe_conv_rows(t, 2), most = 2 * rows;
+    bool fused =
+        tiles * each > (int64_t)t->l2_bytes && each * (rows / 2) <= MAX_STACK;
+    if (fused && most > MAX_STACK / each)
+      most = MAX_STACK / each;
     int64_t blocks = (tiles + most - 1) / most;
-    best = (fe_winograd_plan){tile, (tiles + blocks - 1) / blocks};
+    best = (fe_winograd_plan){tile, (tiles + blocks - 1) / blocks, fused};
     least = c;
   }
   return best;
@@ -172,21 +181,9 @@ fe_winograd_plan fe_winograd_choose(const fe_target *t, const fe_conv_shape *s,
 
 //===-- Input ---------------------------------------------------------------//
 
-typedef struct input {
-  fe_gen g;
-  int64_t tile, n, lanes, blocks, block, row;
-  int64_t pad[4];
-  MlirValue in, out, height, width;
-  fe_winograd_grid grid;
-  // Of the tile being emitted:
-  MlirValue plane; // first element of the channels' plane
-  MlirValue y, x;  // of the input, before the padding's end perhaps
-  MlirValue at;    // element of the result, product 0
-} input;
-
 /// `inside`: all of the tile's input lies in the image.
-static void input_tile(input *p, bool inside) {
-  fe_ir *ir = p->g.ir;
+static void input_tile(fe_winograd_source *p, bool inside) {
+  fe_ir *ir = p->g->ir;
   MlirValue d[FE_WINOGRAD_MAX][FE_WINOGRAD_MAX], zero = fe_index(ir, 0);
   MlirValue lanes = fe_index(ir, p->lanes), one = fe_index(ir, 1);
   MlirValue column[FE_WINOGRAD_MAX], has_column[FE_WINOGRAD_MAX];
@@ -222,13 +219,13 @@ static void input_tile(input *p, bool inside) {
     MlirValue in[FE_WINOGRAD_MAX], out[FE_WINOGRAD_MAX];
     for (int64_t i = 0; i < p->n; ++i)
       in[i] = d[i][j];
-    fe_winograd_in(&p->g, p->tile, in, out);
+    fe_winograd_in(p->g, p->tile, in, out);
     for (int64_t i = 0; i < p->n; ++i)
       t[i][j] = out[i];
   }
   for (int64_t i = 0; i < p->n; ++i) {
     MlirValue out[FE_WINOGRAD_MAX];
-    fe_winograd_in(&p->g, p->tile, t[i], out);
+    fe_winograd_in(p->g, p->tile, t[i], out);
     for (int64_t j = 0; j < p->n; ++j)
       fe_vstore(
           ir, out[j], p->out,
@@ -236,16 +233,14 @@ static void input_tile(input *p, bool inside) {
   }
 }
 
-static void input_item(input *p, MlirValue number) {
-  fe_ir *ir = p->g.ir;
+void fe_winograd_input_block(fe_winograd_source *p, MlirValue block,
+                             MlirValue channels, MlirValue base) {
+  fe_ir *ir = p->g->ir;
   MlirValue blocks = fe_index(ir, p->blocks), tiles = fe_index(ir, p->block);
-  MlirValue channels = fe_remu(ir, number, blocks);
-  MlirValue block = fe_divu(ir, number, blocks);
   MlirValue first = fe_mul(ir, block, tiles);
   MlirValue count = fe_min(ir, tiles, fe_sub(ir, p->grid.total, first));
-  MlirValue base =
-      fe_add(ir, fe_mul(ir, block, fe_index(ir, p->n * p->n * p->row)),
-             fe_mul(ir, channels, fe_index(ir, p->block * p->lanes)));
+  base =
+      fe_add(ir, base, fe_mul(ir, channels, fe_index(ir, p->block * p->lanes)));
   MlirValue size =
       fe_mul(ir, fe_mul(ir, p->height, p->width), fe_index(ir, p->lanes));
   fe_region r = fe_loop(ir, count);
@@ -270,34 +265,41 @@ static void input_item(input *p, MlirValue number) {
   fe_loop_end(ir, &r);
 }
 
+void fe_winograd_source_of(fe_winograd_source *p, const fe_gen *g,
+                           MlirValue image, MlirValue in, MlirValue out) {
+  fe_ir *ir = g->ir;
+  *p = (fe_winograd_source){.g = g, .in = in, .out = out};
+  p->tile = fe_attr_i64(g->root, "tile", 4);
+  p->block = fe_attr_i64(g->root, "block", 1);
+  fe_attr_i64s(g->root, "pads", p->pad, 4);
+  p->n = p->tile + 2;
+  p->lanes = fe_static_dim(image, 4);
+  p->blocks = fe_static_dim(image, 1);
+  p->row = (p->blocks * p->block + 1) * p->lanes;
+  p->height = fe_dim(ir, image, 2);
+  p->width = fe_dim(ir, image, 3);
+  MlirValue size[2] = {p->height, p->width};
+  for (unsigned i = 0; i < 2; ++i)
+    size[i] = fe_add(ir, size[i], fe_index(ir, p->pad[i] + p->pad[2 + i] - 2));
+  p->grid =
+      fe_winograd_grid_of(ir, p->tile, fe_dim(ir, image, 0), size[0], size[1]);
+}
+
 fe_status fe_generate_winograd_input(fe_ir *ir, const fe_target *target,
                                      MlirModule module, MlirOperation func) {
-  input p = {0};
-  fe_gen *g = &p.g;
+  fe_gen gen, *g = &gen;
   if (fe_gen_begin(g, ir, target, module, func))
     return FE_FAILED;
   unsigned in;
   if (fe_gen_operand(g, 0, &in))
     return fe_gen_abandon(g);
-  MlirValue image = g->arg[in];
-  p.tile = fe_attr_i64(g->root, "tile", 4);
-  p.block = fe_attr_i64(g->root, "block", 1);
-  fe_attr_i64s(g->root, "pads", p.pad, 4);
-  p.n = p.tile + 2;
-  p.lanes = fe_static_dim(image, 4);
-  p.blocks = fe_static_dim(image, 1);
-  p.row = fe_static_dim(g->dest, 2);
-  p.in = g->flat[in];
-  p.out = g->flat[g->n_args - 1];
-  p.height = fe_dim(ir, image, 2);
-  p.width = fe_dim(ir, image, 3);
-  MlirValue size[2] = {p.height, p.width};
-  for (unsigned i = 0; i < 2; ++i)
-    size[i] = fe_add(ir, size[i], fe_index(ir, p.pad[i] + p.pad[2 + i] - 2));
-  p.grid =
-      fe_winograd_grid_of(ir, p.tile, fe_dim(ir, image, 0), size[0], size[1]);
+  fe_winograd_source p;
+  fe_winograd_source_of(&p, g, g->arg[in], g->flat[in], g->flat[g->n_args - 1]);
+  MlirValue blocks = fe_index(ir, p.blocks);
   fe_region r = fe_for_begin(ir, g->begin, g->end, fe_index(ir, 1), 0, NULL);
-  input_item(&p, r.iv);
+  MlirValue block = fe_divu(ir, r.iv, blocks);
+  fe_winograd_input_block(&p, block, fe_remu(ir, r.iv, blocks),
+                          fe_mul(ir, block, fe_index(ir, p.n * p.n * p.row)));
   fe_for_end(ir, &r, 0, NULL);
   MlirAffineExpr items =
       fe_dim_mul(fe_gen_dim(g, g->n_args - 1, 0), fe_dim_const(ir, p.blocks));

@@ -116,7 +116,9 @@ irdl.dialect @krnl {
     irdl.attributes {"tile" = %tile, "channels" = %channels, "panel" = %panel}
   }
 
-  // The products, summed over channels, back to a packed image.
+  // The products, summed over channels, back to a packed image. The input may
+  // also be the packed image itself, which is then transformed block by block
+  // in memory of the kernel (fused: for images larger than the cache).
   irdl.operation @winograd {
     %input = irdl.base "!builtin.tensor"
     %weights = irdl.base "!builtin.tensor"
@@ -127,12 +129,13 @@ irdl.dialect @krnl {
     %block = irdl.base "#builtin.integer"
     %channels = irdl.base "#builtin.integer"
     %panel = irdl.base "#builtin.integer"
+    %pads = irdl.base "#builtin.dense_array"
     irdl.operands(input: %input, weights: %weights, bias: %bias,
                   dest: optional %dest)
     irdl.results(result: %result)
     irdl.attributes {
       "tile" = %tile, "block" = %block, "channels" = %channels,
-      "panel" = %panel
+      "panel" = %panel, "pads" = %pads
     }
   }
 

@@ -150,13 +150,15 @@ static MlirValue winograd(fe_layout *l, const conv_op *c, fe_winograd_plan plan,
   MlirNamedAttribute block = fe_at_i64(ir, "block", plan.block);
   MlirNamedAttribute channels = fe_at_i64(ir, "channels", s->channels);
   MlirNamedAttribute width = fe_at_i64(ir, "panel", panel);
-  MlirValue x = fe_first(
-      FE_OP(ir, "krnl.winograd_input", FE_VALUES(in[0]), FE_TYPES(image),
-            FE_ATTRS(tile, block, fe_at_i64s(ir, "pads", 4, s->pad))));
+  MlirNamedAttribute pads = fe_at_i64s(ir, "pads", 4, s->pad);
+  MlirValue x = in[0];
+  if (!plan.fused)
+    x = fe_first(FE_OP(ir, "krnl.winograd_input", FE_VALUES(in[0]),
+                       FE_TYPES(image), FE_ATTRS(tile, block, pads)));
   MlirValue w = fe_first(FE_OP(ir, "krnl.winograd_weights", FE_VALUES(in[1]),
                                FE_TYPES(row), FE_ATTRS(tile, channels, width)));
   MlirValue operands[3] = {x, w, in[2]};
-  MlirNamedAttribute attrs[] = {tile, block, channels, width};
+  MlirNamedAttribute attrs[] = {tile, block, channels, width, pads};
   return fe_layout_root(l, "krnl.winograd", 3, operands, &c->out,
                         FE_COUNT(attrs), attrs);
 }
