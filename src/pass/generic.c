@@ -41,6 +41,8 @@ bool fe_map_is_projection(MlirAffineMap map) {
   uint64_t seen = 0;
   for (intptr_t i = 0; i < mlirAffineMapGetNumResults(map); i++) {
     MlirAffineExpr e = mlirAffineMapGetResult(map, i);
+    if (mlirAffineExprIsAConstant(e) && mlirAffineConstantExprGetValue(e) == 0)
+      continue; // a dim of size 1 that is broadcast
     if (!mlirAffineExprIsADim(e))
       return false;
     intptr_t d = mlirAffineDimExprGetPosition(e);
