@@ -22,6 +22,7 @@ typedef struct shape {
   int64_t extra[FE_MAX_RANK];
   int64_t want[FE_MAX_RANK]; // output_shape; FE_DYN: not given
   bool upper;                // odd padding: less before than behind
+  bool late[FE_MAX_RANK];    // the padding is known at run time only
 } shape;
 
 /// Padding of dim i for an input of that size, where the size of the result is
@@ -66,13 +67,13 @@ static fe_status read_shape(fe_ir *ir, fe_where where, MlirOperation op,
       return fe_error(ir->diags, where, NULL,
                       "output_padding or output_shape is out of range");
     int64_t in = fe_dim_static(x->d[2 + i]);
-    if ((same || n_want) && win->kernel[i] == FE_DYN)
-      return fe_error(ir->diags, where, NULL,
-                      "the padding depends on the kernel, whose size is not "
-                      "known when compiling");
-    if (n_want && in != FE_DYN)
+    s->late[i] = n_want ? in == FE_DYN || win->kernel[i] == FE_DYN
+                        : same && win->kernel[i] == FE_DYN;
+    if (s->late[i])
+      continue;
+    if (n_want)
       split_padding(s, i, total_padding(s, i, in, s->want[i]));
-    else if (same && !n_want) // does not depend on the input's size
+    else if (same) // does not depend on the input's size
       split_padding(s, i, total_padding(s, i, 1, win->stride[i]));
   }
   return FE_OK;
@@ -112,6 +113,10 @@ static fe_status infer(fe_infer *f) {
   for (unsigned i = 0; i < win->n; ++i) {
     if (s.want[i] != FE_DYN) {
       out.d[2 + i] = fe_dim_const(ir, s.want[i]);
+      continue;
+    }
+    if (s.late[i]) {
+      out.d[2 + i] = fe_fresh_dim(f);
       continue;
     }
     // (in - 1) * stride + extra + (kernel - 1) * dilation + 1 - padding
@@ -314,7 +319,7 @@ static void sizes_of(deconv *d, MlirValue *sizes) {
     full =
         fe_add(ir, full, times(ir, fe_sub(ir, kernel, one), win->dilation[i]));
     full = fe_add(ir, full, fe_index(ir, d->s.extra[i] + 1));
-    if (d->s.want[i] == FE_DYN) {
+    if (!d->s.late[i]) {
       if (fe_is_null(sizes[2 + i]))
         sizes[2 + i] =
             fe_sub(ir, full, fe_index(ir, win->begin[i] + win->end[i]));
@@ -322,8 +327,11 @@ static void sizes_of(deconv *d, MlirValue *sizes) {
                "the padding removes more than there is");
       continue;
     }
-    MlirValue total = fe_sub(ir, full, fe_index(ir, d->s.want[i]));
-    total = fe_max(ir, total, fe_index(ir, 0));
+    MlirValue target = d->s.want[i] != FE_DYN ? fe_index(ir, d->s.want[i])
+                                              : times(ir, in, win->stride[i]);
+    MlirValue total = fe_max(ir, fe_sub(ir, full, target), fe_index(ir, 0));
+    if (fe_is_null(sizes[2 + i]))
+      sizes[2 + i] = fe_sub(ir, full, total);
     if (!d->s.upper)
       total = fe_add(ir, total, one);
     d->pad[i] = fe_divu(ir, total, fe_index(ir, 2));
@@ -367,8 +375,7 @@ static fe_status lower(fe_lower *l) {
   d.sum_type = fe_compute_type(ir, l->in_type[0]);
   MlirAffineExpr per = fe_kernel_dim(&d.k, 1, 0), items, cost;
   for (unsigned i = 0; i < win->n; ++i) {
-    bool known = d.s.want[i] == FE_DYN || fe_static_dim(d.x, 2 + i) != FE_DYN;
-    d.pad[i] = known ? fe_index(ir, win->begin[i]) : d.k.scalar[i];
+    d.pad[i] = d.s.late[i] ? d.k.scalar[i] : fe_index(ir, win->begin[i]);
     d.in[i] = fe_dim(ir, d.x, 2 + i);
     d.kernel[i] = fe_dim(ir, d.w, 2 + i);
     per = fe_dim_mul(per, fe_kernel_dim(&d.k, 1, 2 + i));
