@@ -13,7 +13,7 @@ unsigned fe_generic_n_iters(MlirOperation op);
 MlirAffineMap fe_generic_map(MlirOperation op, unsigned operand);
 bool fe_generic_iter_parallel(fe_ir *ir, MlirOperation op, unsigned iter);
 bool fe_generic_is_parallel(fe_ir *ir, MlirOperation op); // all iterators
-/// Every result of the map is a distinct iterator (no constants, no sums).
+/// Every result of the map is a distinct iterator, or 0.
 bool fe_map_is_projection(MlirAffineMap map);
 /// Copy of the op's region, operands from outside unchanged.
 MlirRegion fe_generic_clone_body(fe_ir *ir, MlirOperation op);
