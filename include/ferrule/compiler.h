@@ -68,6 +68,7 @@ typedef struct ferrule_options {
   const ferrule_dim *dims;
   size_t n_dims;
   bool weights_beside; // the weights in a file beside the artifact
+  const char *header;  // ferrule_compile: a C header to write; NULL: none
   bool profile;        // ferrule_load only: see ferrule_program_profile
   /// Called for every message, on the calling thread. NULL: silence.
   void (*diagnostic)(void *user, const ferrule_diagnostic *d);

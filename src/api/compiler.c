@@ -53,6 +53,7 @@ static ferrule_status emit(fe_session *s, const fe_request *r) {
                        .opt = s->pass.opt_level,
                        .threads = (unsigned)s->options.threads,
                        .weights_beside = s->options.weights_beside,
+                       .header = s->options.header,
                        .profile = s->options.profile};
   if (r->output && !fe_artifact_of(r->output, &o.artifact)) {
     fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.file = r->output},

@@ -35,6 +35,16 @@ ferrule_status fe_session_failed(const fe_session *s) {
   return s->diags.internal ? FERRULE_INTERNAL : FERRULE_REFUSED;
 }
 
+/// The prefix begins the names of C variables and functions.
+static bool is_identifier(const char *s) {
+  if (*s >= '0' && *s <= '9')
+    return false;
+  size_t n = strlen(s);
+  return n > 0 && n < 200 &&
+         strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+                   "0123456789") == n;
+}
+
 ferrule_status fe_session_open(fe_session *s, const ferrule_options *options) {
   static const ferrule_options defaults = {0};
   s->options = options ? *options : defaults;
@@ -52,6 +62,12 @@ ferrule_status fe_session_open(fe_session *s, const ferrule_options *options) {
     fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "target"},
               fe_printf(s->arena, "choose one of: native%s", known.at),
               "there is no target called '%s'", name);
+    return FERRULE_USAGE;
+  }
+  if (s->options.prefix && !is_identifier(s->options.prefix)) {
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "prefix"},
+              "use letters, digits and _, no digit first",
+              "'%s' cannot begin a name in C", s->options.prefix);
     return FERRULE_USAGE;
   }
   const char *irdl[] = {fe_onnx_irdl(s->arena), fe_krnl_irdl};

@@ -11,12 +11,14 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-enum { STOP_AFTER, OUTPUT, WEIGHTS, TIME };
+enum { STOP_AFTER, OUTPUT, HEADER, WEIGHTS, TIME };
 const fe_cli_option fe_compile_options[] = {
     [STOP_AFTER] = {"stop-after", 0, "PHASE",
                     "write the form after import, optimize, lower, group, "
                     "schedule or plan"},
     [OUTPUT] = {"output", 'o', "OUT", "file to write: .so .o .a .ll .s"},
+    [HEADER] = {"header", 0, "FILE",
+                "write a C header too: names, shapes, sizes"},
     [WEIGHTS] = {"weights", 0, "WHERE",
                  "inside (default) the artifact, or beside it"},
     [TIME] = {"time", 0, NULL, "say how long each phase took"},
@@ -68,6 +70,9 @@ int fe_cmd_compile(fe_cli *c) {
       break;
     case OUTPUT:
       output = value;
+      break;
+    case HEADER:
+      c->options.header = value;
       break;
     case WEIGHTS:
       if (strcmp(value, "inside") && strcmp(value, "beside"))

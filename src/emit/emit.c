@@ -283,6 +283,10 @@ fe_status fe_emit(fe_ir *ir, MlirModule module, const fe_emit_options *options,
         options->artifact == FE_ARTIFACT_JIT
             ? fe_jit_load(ir->diags, &info, (unsigned)units.n, units.at, jit)
             : fe_link(ir->diags, options, &info, (unsigned)units.n, units.at);
+  if (status == FE_OK && options->header) {
+    const char *text = fe_model_header(ir->arena, &info);
+    status = fe_file_write(ir->diags, options->header, text, strlen(text));
+  }
   drop_objects(&units);
   return status;
 }

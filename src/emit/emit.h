@@ -36,7 +36,8 @@ typedef struct fe_emit_options {
   /// Weights go to `<path without extension>.weights.o` (.so: `.weights.so`),
   /// to be linked too (a .so finds it by itself, in its own folder).
   bool weights_beside;
-  bool profile; // FE_ARTIFACT_JIT: see ferrule_program_profile
+  const char *header; // a C header for the model to write; NULL: none
+  bool profile;       // FE_ARTIFACT_JIT: see ferrule_program_profile
 } fe_emit_options;
 
 /// A model in this process.
@@ -53,9 +54,5 @@ const ferrule_model *fe_jit_model(const fe_jit *jit);
 /// NULL unless emitted with `profile`.
 ferrule_profile_entry *fe_jit_profile(const fe_jit *jit, size_t *n);
 void fe_jit_destroy(fe_jit *jit);
-
-/// Text of a C header for the model: what it takes and gives, sizes.
-char *fe_emit_header(fe_ir *ir, MlirModule module,
-                     const fe_emit_options *options);
 
 #endif

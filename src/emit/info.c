@@ -110,6 +110,20 @@ static bool read_blobs(fe_ir *ir, MlirOperation module, fe_model_info *out) {
   return true;
 }
 
+/// What arena_size returns, when that is a constant; -1 otherwise.
+static int64_t constant_arena(MlirModule module) {
+  MlirOperation f = fe_func_find(module, "arena_size");
+  if (mlirOperationIsNull(f))
+    return -1;
+  MlirOperation size =
+      fe_def(fe_operand(mlirBlockGetTerminator(fe_func_block(f)), 0));
+  int64_t bytes;
+  if (!fe_op_is(size, "arith.constant") &&
+      !fe_op_is(size, "llvm.mlir.constant"))
+    return -1;
+  return int_of(fe_attr(size, "value"), &bytes) ? bytes : -1;
+}
+
 fe_status fe_model_info_read(fe_ir *ir, MlirModule module,
                              const fe_emit_options *options,
                              fe_model_info *out) {
@@ -119,6 +133,7 @@ fe_status fe_model_info_read(fe_ir *ir, MlirModule module,
   out->name = options->name ? options->name : out->prefix;
   out->compiler = options->compiler ? options->compiler : "ferrule";
   out->cpu = options->target->cpu;
+  out->arena_bytes = constant_arena(module);
   if (read_values(ir, m, "krnl.inputs", &out->n_inputs, &out->inputs) &&
       read_values(ir, m, "krnl.outputs", &out->n_outputs, &out->outputs) &&
       read_symbols(ir, m, out) && read_blobs(ir, m, out))
@@ -130,11 +145,21 @@ fe_status fe_model_info_read(fe_ir *ir, MlirModule module,
 
 //===-- The model's own header ----------------------------------------------//
 
+/// A name in a comment: nothing that ends the line, or continues it.
+static const char *in_comment(fe_arena *arena, const char *name) {
+  char *text = fe_strdup(arena, name);
+  for (char *c = text; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == '\\')
+      *c = '?';
+  return text;
+}
+
 static void print_values(fe_arena *arena, fe_buf *b, const fe_model_info *info,
                          const char *kind, unsigned n,
                          const ferrule_value_info *v) {
   for (unsigned i = 0; i < n; i++) {
-    fe_buf_printf(arena, b, "//   %s[%u] \"%s\": %s", kind, i, v[i].name,
+    fe_buf_printf(arena, b, "//   %s[%u] \"%s\": %s", kind, i,
+                  in_comment(arena, v[i].name),
                   fe_dtype_name((fe_dtype)v[i].dtype));
     for (int32_t d = 0; d < v[i].rank; d++) {
       int64_t dim = v[i].dims[d];
@@ -144,35 +169,56 @@ static void print_values(fe_arena *arena, fe_buf *b, const fe_model_info *info,
       else if (dim == INT64_MIN || -1 - dim >= (int64_t)info->n_symbols)
         fe_buf_printf(arena, b, "?");
       else
-        fe_buf_printf(arena, b, "%s", info->symbols[-1 - dim]);
+        fe_buf_printf(arena, b, "%s",
+                      in_comment(arena, info->symbols[-1 - dim]));
     }
     fe_buf_printf(arena, b, v[i].rank ? "]\n" : "\n");
   }
 }
 
-char *fe_emit_header(fe_ir *ir, MlirModule module,
-                     const fe_emit_options *options) {
-  fe_model_info info;
-  if (fe_model_info_read(ir, module, options, &info) == FE_FAILED)
-    return NULL;
-  char *upper = fe_strdup(ir->arena, info.prefix);
+/// Macros with the bytes of the values of fixed size.
+static void print_sizes(fe_arena *arena, fe_buf *b, const char *upper,
+                        const char *kind, unsigned n,
+                        const ferrule_value_info *v) {
+  for (unsigned i = 0; i < n; i++) {
+    int64_t elements = 1;
+    for (int32_t d = 0; d < v[i].rank && elements >= 0; d++)
+      if (v[i].dims[d] < 0 ||
+          __builtin_mul_overflow(elements, v[i].dims[d], &elements))
+        elements = -1;
+    int64_t bits = fe_dtype_bits((fe_dtype)v[i].dtype);
+    if (elements >= 0 && bits)
+      fe_buf_printf(arena, b, "#define %s_%s_%u_BYTES %" PRId64 "\n", upper,
+                    kind, i, (elements * bits + 7) / 8);
+  }
+}
+
+char *fe_model_header(fe_arena *arena, const fe_model_info *info) {
+  char *upper = fe_strdup(arena, info->prefix);
   for (char *c = upper; *c; c++)
     *c = (char)toupper((unsigned char)*c);
   fe_buf b = {0};
-  fe_buf_printf(ir->arena, &b,
-                "// Written by %s for %s.\n//\n// Weights: %" PRIu64
+  fe_buf_printf(arena, &b,
+                "// %s: written by %s for %s.\n//\n// Weights: %" PRIu64
                 " bytes.\n",
-                info.compiler, info.cpu, info.weight_bytes);
-  print_values(ir->arena, &b, &info, "inputs", info.n_inputs, info.inputs);
-  print_values(ir->arena, &b, &info, "outputs", info.n_outputs, info.outputs);
-  fe_buf_printf(ir->arena, &b,
+                in_comment(arena, info->name), info->compiler, info->cpu,
+                info->weight_bytes);
+  print_values(arena, &b, info, "inputs", info->n_inputs, info->inputs);
+  print_values(arena, &b, info, "outputs", info->n_outputs, info->outputs);
+  fe_buf_printf(arena, &b,
                 "#ifndef %s_MODEL_H\n#define %s_MODEL_H\n\n"
-                "#include \"ferrule/model.h\"\n\n"
-                "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
-                "#define %s_INPUTS %u\n#define %s_OUTPUTS %u\n"
-                "extern const ferrule_model %s_model;\n\n"
+                "#include <ferrule/model.h>\n\n"
+                "#define %s_INPUTS %u\n#define %s_OUTPUTS %u\n",
+                upper, upper, upper, info->n_inputs, upper, info->n_outputs);
+  if (info->arena_bytes >= 0)
+    fe_buf_printf(arena, &b, "#define %s_ARENA_BYTES %" PRId64 "\n", upper,
+                  info->arena_bytes);
+  print_sizes(arena, &b, upper, "INPUT", info->n_inputs, info->inputs);
+  print_sizes(arena, &b, upper, "OUTPUT", info->n_outputs, info->outputs);
+  fe_buf_printf(arena, &b,
+                "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n"
+                "extern const ferrule_model %s_model;\n"
                 "#ifdef __cplusplus\n}\n#endif\n#endif\n",
-                upper, upper, upper, info.n_inputs, upper, info.n_outputs,
-                info.prefix);
+                info->prefix);
   return b.at;
 }

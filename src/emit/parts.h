@@ -30,11 +30,14 @@ typedef struct fe_model_info {
   const char **symbols, **messages;
   fe_placed_blob *blobs; // by offset
   uint64_t weight_bytes;
-  bool heap; // some sizes are known only during the run
-  size_t n_profile; // of fe_profile_instrument
+  int64_t arena_bytes; // -1: depends on the symbols
+  bool heap;           // some sizes are known only during the run
+  size_t n_profile;    // of fe_profile_instrument
   const ferrule_profile_entry *profile;
 } fe_model_info;
 
+/// Text of a C header for the model: what it takes and gives, sizes.
+char *fe_model_header(fe_arena *arena, const fe_model_info *info);
 /// Everything but the messages. Reports when the attributes are malformed.
 FE_NODISCARD fe_status fe_model_info_read(fe_ir *ir, MlirModule module,
                                           const fe_emit_options *options,
@@ -56,7 +59,8 @@ void fe_checks_number(fe_ir *ir, MlirModule module, fe_model_info *info);
 /// allocations return from the function.
 void fe_checks_branch(fe_ir *ir, MlirModule module);
 
-//===-- profile.c -----------------------------------------------------------===//
+//===-- profile.c
+//-----------------------------------------------------------===//
 
 #define FE_PROFILE_TABLE "fe_profile"
 /// Puts a clock around every kernel; gives the table's entries, all zero.

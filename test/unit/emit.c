@@ -102,7 +102,7 @@ typedef struct emitted {
   unit *u;
   char folder[32];
   fe_jit *jit;
-  bool profile;
+  bool profile, header;
   unsigned threads; // another number every time
 } emitted;
 
@@ -133,6 +133,7 @@ static void emit_for(emitted *e, const char *target, const char *model,
   assert_false(mlirModuleIsNull(m));
   snprintf(path, sizeof path, "%s/%s", e->folder, file);
   fe_target native;
+  const char *header = fe_printf(e->u->arena, "%s/%s.h", e->folder, prefix);
   fe_emit_options o = {.target = fe_target_find(target, &native),
                        .artifact = artifact,
                        .path = path,
@@ -141,7 +142,8 @@ static void emit_for(emitted *e, const char *target, const char *model,
                        .opt = 3,
                        .threads = ++e->threads,
                        .weights_beside = beside,
-                       .profile = e->profile};
+                       .profile = e->profile,
+                       .header = e->header ? header : NULL};
   if (fe_emit(&ir, m, &o, &e->jit) == FE_FAILED)
     fail_msg("%s", e->u->messages->at);
   mlirModuleDestroy(m);
@@ -210,6 +212,26 @@ static void run_program(const emitted *e, const char *files) {
            "%s -lm && ./program",
            e->folder, source, source, files);
   assert_int_equal(system(command), 0);
+}
+
+/// The header compiles and says what the model is like.
+static void header(void **state) {
+  (void)state;
+  emitted e = begin();
+  e.header = true;
+  emit(&e, "dense.o", FE_ARTIFACT_OBJECT, false);
+  emit_as(&e, "other", "other.o", FE_ARTIFACT_OBJECT, false);
+  char path[100];
+  snprintf(path, sizeof path, "%s/dense.h", e.folder);
+  fe_file text;
+  assert_int_equal(fe_file_map(&e.u->diags, path, &text), FE_OK);
+  const char *s = fe_strndup(e.u->arena, (const char *)text.data, text.size);
+  fe_file_unmap(&text);
+  assert_non_null(strstr(s, "inputs[0] \"x\": float[batch,8]"));
+  assert_non_null(strstr(s, "#define DENSE_INPUTS 1"));
+  assert_null(strstr(s, "DENSE_ARENA_BYTES")); // depends on the batch
+  run_program(&e, "-include dense.h dense.o other.o");
+  end(&e);
 }
 
 static void objects(void **state) {
@@ -327,6 +349,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shared_object),
       cmocka_unit_test(shared_object_and_weights),
+      cmocka_unit_test(header),
       cmocka_unit_test(objects),
       cmocka_unit_test(archive_and_assembly),
       cmocka_unit_test(llvm_ir),
