@@ -78,8 +78,9 @@ class Options(c.Structure):
                 ("name", c.c_char_p), ("opt_level", c.c_int),
                 ("threads", c.c_int), ("dims", c.POINTER(Dim)),
                 ("n_dims", c.c_size_t), ("weights_beside", c.c_bool),
-                ("diagnostic", DIAGNOSTIC), ("progress", c.c_void_p),
-                ("user", c.c_void_p)]
+                ("profile", c.c_bool), ("diagnostic", DIAGNOSTIC),
+                ("progress", c.c_void_p), ("user", c.c_void_p),
+                ("header", c.c_char_p)]
 
 
 class Error(Exception):

@@ -68,13 +68,13 @@ typedef struct ferrule_options {
   const ferrule_dim *dims;
   size_t n_dims;
   bool weights_beside; // the weights in a file beside the artifact
-  const char *header;  // ferrule_compile: a C header to write; NULL: none
   bool profile;        // ferrule_load only: see ferrule_program_profile
   /// Called for every message, on the calling thread. NULL: silence.
   void (*diagnostic)(void *user, const ferrule_diagnostic *d);
   /// Called when a phase begins ("import", ..., "emit"). May be NULL.
   void (*progress)(void *user, const char *phase);
   void *user;
+  const char *header; // ferrule_compile: a C header to write; NULL: none
 } ferrule_options;
 
 /// Compiles the model at `path` (.onnx, or a phase's dump .mlir) into `output`,
