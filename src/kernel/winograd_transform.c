@@ -131,6 +131,8 @@ int64_t fe_winograd_weights_size(unsigned lanes, int64_t tile, int64_t channels,
 #define INPUT_CYCLES 4.5
 #define OUTPUT_CYCLES 3.0
 #define WEIGHT_CYCLES 0.65
+/// Taken for sizes that only a run knows.
+#define USUAL_SIZE 56
 /// Bytes for transformed input on a kernel's stack.
 #define MAX_STACK (384 * 1024)
 
@@ -146,34 +148,43 @@ static double cost(const fe_conv_shape *s, int64_t lanes, int64_t images,
          products * c * k * WEIGHT_CYCLES;
 }
 
-fe_winograd_plan fe_winograd_choose(const fe_target *t, const fe_conv_shape *s,
+fe_winograd_plan fe_winograd_choose(const fe_target *t,
+                                    const fe_conv_shape *shape,
                                     int64_t images) {
   fe_winograd_plan best = {0, 0, false};
+  fe_conv_shape s = *shape;
   int64_t lanes = fe_conv_block(t);
-  bool known = s->out[0] != FE_DYN && s->out[1] != FE_DYN && images != FE_DYN;
-  if (!known || s->kernel[0] != 3 || s->kernel[1] != 3 || s->stride[0] != 1 ||
-      s->stride[1] != 1 || s->groups != 1 || s->plain)
+  if (s.kernel[0] != 3 || s.kernel[1] != 3 || s.stride[0] != 1 ||
+      s.stride[1] != 1 || s.groups != 1 || s.plain)
     return best;
-  double pixels = (double)(images * s->out[0] * s->out[1]);
-  double direct = pixels * 9 * (double)(s->channels * s->out_channels) /
-                  (double)(2 * lanes);
+  bool known = s.out[0] != FE_DYN && s.out[1] != FE_DYN && images != FE_DYN;
+  if (images == FE_DYN)
+    images = 1;
+  for (unsigned i = 0; i < 2; ++i)
+    if (s.out[i] == FE_DYN)
+      s.out[i] = USUAL_SIZE;
+  double pixels = (double)(images * s.out[0] * s.out[1]);
+  double direct =
+      pixels * 9 * (double)(s.channels * s.out_channels) / (double)(2 * lanes);
   double least = direct * 0.9; // rounding errors have to pay
   for (int64_t tile = 2; tile <= 4; tile += 2) {
-    double c = cost(s, lanes, images, tile);
-    if (c >= least)
-      continue;
-    int64_t tiles = images * ((s->out[0] + tile - 1) / tile) *
-                    ((s->out[1] + tile - 1) / tile);
-    // A block's products on the stack, if all of them exceed the cache.
+    double c = cost(&s, lanes, images, tile);
+    int64_t tiles = images * ((s.out[0] + tile - 1) / tile) *
+                    ((s.out[1] + tile - 1) / tile);
+    // A block's products on the stack, if all of them exceed the cache (or the
+    // memory for all is not known).
     int64_t each = fe_winograd_products(tile) * 4 * lanes *
-                   ((s->channels + lanes - 1) / lanes);
+                   ((s.channels + lanes - 1) / lanes);
     int64_t rows = fe_conv_rows(t, 2), most = 2 * rows;
-    bool fused =
-        tiles * each > (int64_t)t->l2_bytes && each * (rows / 2) <= MAX_STACK;
+    bool fits = each * (rows / 2) <= MAX_STACK;
+    bool fused = fits && (!known || tiles * each > (int64_t)t->l2_bytes);
+    if (c >= least || (!known && !fits))
+      continue;
     if (fused && most > MAX_STACK / each)
       most = MAX_STACK / each;
     int64_t blocks = (tiles + most - 1) / most;
-    best = (fe_winograd_plan){tile, (tiles + blocks - 1) / blocks, fused};
+    best = (fe_winograd_plan){
+        tile, known ? (tiles + blocks - 1) / blocks : most, fused};
     least = c;
   }
   return best;

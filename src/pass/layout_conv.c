@@ -137,14 +137,8 @@ static MlirValue winograd(fe_layout *l, const conv_op *c, fe_winograd_plan plan,
   fe_ir *ir = l->ir;
   const fe_conv_shape *s = &c->shape;
   int64_t t = plan.tile;
-  int64_t tiles = fe_dim_static(c->out.n) * ((s->out[0] + t - 1) / t) *
-                  ((s->out[1] + t - 1) / t);
-  int64_t dims[3] = {(tiles + plan.block - 1) / plan.block,
-                     fe_winograd_products(t),
-                     fe_winograd_input_row(l->lanes, s->channels, plan.block)};
   int64_t size = fe_winograd_weights_size(l->lanes, t, s->channels,
                                           s->out_channels, panel);
-  MlirType image = fe_tensor_static(ir, ir->f32, 3, dims);
   MlirType row = fe_tensor_static(ir, ir->f32, 1, &size);
   MlirNamedAttribute tile = fe_at_i64(ir, "tile", t);
   MlirNamedAttribute block = fe_at_i64(ir, "block", plan.block);
@@ -152,9 +146,16 @@ static MlirValue winograd(fe_layout *l, const conv_op *c, fe_winograd_plan plan,
   MlirNamedAttribute width = fe_at_i64(ir, "panel", panel);
   MlirNamedAttribute pads = fe_at_i64s(ir, "pads", 4, s->pad);
   MlirValue x = in[0];
-  if (!plan.fused)
+  if (!plan.fused) {
+    int64_t tiles = fe_dim_static(c->out.n) * ((s->out[0] + t - 1) / t) *
+                    ((s->out[1] + t - 1) / t);
+    int64_t dims[3] = {
+        (tiles + plan.block - 1) / plan.block, fe_winograd_products(t),
+        fe_winograd_input_row(l->lanes, s->channels, plan.block)};
+    MlirType image = fe_tensor_static(ir, ir->f32, 3, dims);
     x = fe_first(FE_OP(ir, "krnl.winograd_input", FE_VALUES(in[0]),
                        FE_TYPES(image), FE_ATTRS(tile, block, pads)));
+  }
   MlirValue w = fe_first(FE_OP(ir, "krnl.winograd_weights", FE_VALUES(in[1]),
                                FE_TYPES(row), FE_ATTRS(tile, channels, width)));
   MlirValue operands[3] = {x, w, in[2]};

@@ -16,6 +16,7 @@
 typedef struct image_case {
   int64_t tile, block, n, c, k, h, w, pad;
   bool fused, math; // math: an epilogue that needs the loop
+  bool dynamic;     // sizes
 } image_case;
 
 /// Compiles @k of `text` and runs all items, in two parts.
@@ -114,8 +115,9 @@ static void check(const fe_target *t, const image_case *s) {
   kj_array xi = kj_make(in, 5, di), xp = kj_make(plain, 1, &n_plain);
   kj_array xw = kj_make(weights, 1, &n_weights), xv = kj_make(v, 3, dv);
   kj_array xb = kj_make(bias, 2, db), xd = kj_make(out, 5, dd);
-  const char *ti = image_type(a, false, s->n, in_blocks, s->h, s->w, lanes);
-  const char *td = image_type(a, false, s->n, blocks, oh, ow, lanes);
+  const char *ti =
+      image_type(a, s->dynamic, s->n, in_blocks, s->h, s->w, lanes);
+  const char *td = image_type(a, s->dynamic, s->n, blocks, oh, ow, lanes);
   const char *tb =
       fe_printf(a, "tensor<%lldx%uxf32>", (long long)blocks, lanes);
   const char *tv = fe_printf(a, "tensor<%lldx%lldx%lldxf32>", (long long)dv[0],
@@ -214,6 +216,16 @@ static void winograd(void **state) {
        .pad = 2,
        .fused = true,
        .math = true},
+      {.tile = 4,
+       .block = 12,
+       .n = 2,
+       .c = 16,
+       .k = 32,
+       .h = 15,
+       .w = 10,
+       .pad = 1,
+       .fused = true,
+       .dynamic = true},
   };
   fe_target storage;
   const fe_target *native = fe_target_find("native", &storage);
