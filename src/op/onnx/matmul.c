@@ -10,63 +10,13 @@
 // done by the product's kernel.
 //
 //===----------------------------------------------------------------------===//
-#include "op/common.h"
-
-#include <inttypes.h>
-#include <string.h>
-
-/// The product that an op stands for.
-typedef struct product {
-  bool trans_a, trans_b;
-  double alpha;
-} product;
-
-static product product_of(MlirOperation op) {
-  return (product){
-      .trans_a = fe_attr_i64(op, "transA", 0) != 0,
-      .trans_b = fe_attr_i64(op, "transB", 0) != 0,
-      .alpha = fe_attr_f64(op, "alpha", 1),
-  };
-}
+#include "op/product.h"
 
 //===-- Inference -----------------------------------------------------------//
 
-/// Dims of the product. Rank 1: [K], which `trans` does not concern.
-static fe_status product_dims(fe_infer *f, unsigned ia, unsigned ib,
-                              fe_dims *out) {
-  fe_dims a, b, batch_a = {0}, batch_b = {0};
-  if (fe_in_dims(f, ia, &a) || fe_in_dims(f, ib, &b))
-    return FE_FAILED;
-  if (!a.rank || !b.rank)
-    return fe_infer_error(f, NULL, "an operand is a scalar");
-  product p = product_of(f->attrs);
-  bool trans_a = p.trans_a && a.rank > 1, trans_b = p.trans_b && b.rank > 1;
-  MlirAffineExpr ka = a.d[a.rank - 1 - trans_a];
-  MlirAffineExpr kb = b.rank == 1 ? b.d[0] : b.d[b.rank - 2 + trans_b];
-  int64_t na = fe_dim_static(ka), nb = fe_dim_static(kb);
-  if (na != FE_DYN && nb != FE_DYN && na != nb)
-    return fe_infer_error(f, NULL,
-                          "rows of the first operand have %" PRId64
-                          " elements but columns of the second %" PRId64,
-                          na, nb);
-  for (unsigned i = 0; i + 2 < a.rank; ++i)
-    batch_a.d[batch_a.rank++] = a.d[i];
-  for (unsigned i = 0; i + 2 < b.rank; ++i)
-    batch_b.d[batch_b.rank++] = b.d[i];
-  if (fe_broadcast_dims(f, &batch_a, &batch_b, out))
-    return FE_FAILED;
-  if (out->rank + 2 > FE_MAX_RANK)
-    return fe_infer_error(f, NULL, "the rank is too large");
-  if (a.rank > 1)
-    out->d[out->rank++] = a.d[a.rank - 2 + trans_a];
-  if (b.rank > 1)
-    out->d[out->rank++] = b.d[b.rank - 1 - trans_b];
-  return FE_OK;
-}
-
 static fe_status infer_matmul(fe_infer *f) {
   fe_dims out;
-  if (product_dims(f, 0, 1, &out))
+  if (fe_product_dims(f, 0, 1, &out))
     return FE_FAILED;
   fe_out_tensor(f, 0, fe_in_dtype(f, 0), &out);
   return FE_OK;
@@ -78,7 +28,7 @@ static fe_status infer_gemm(fe_infer *f) {
     return FE_FAILED;
   if (a.rank != 2 || b.rank != 2)
     return fe_infer_error(f, NULL, "A and B must be matrices");
-  if (product_dims(f, 0, 1, &out))
+  if (fe_product_dims(f, 0, 1, &out))
     return FE_FAILED;
   if (fe_dims_of(f->ir, f->in[2], &c)) {
     if (fe_broadcast_dims(f, &out, &c, &with_c))
@@ -95,40 +45,6 @@ static fe_status infer_gemm(fe_infer *f) {
 }
 
 //===-- The product ---------------------------------------------------------//
-
-/// Common size of two dims of which one may be 1; checked at run time where it
-/// is not known.
-static MlirValue common_size(fe_lower *l, MlirValue a, MlirValue b) {
-  fe_ir *ir = l->ir;
-  int64_t na = FE_DYN, nb = FE_DYN;
-  fe_size_known(a, &na);
-  fe_size_known(b, &nb);
-  if (fe_same(a, b) || nb == 1)
-    return a;
-  if (na == 1)
-    return b;
-  if (na != FE_DYN && nb != FE_DYN)
-    return a; // equal: inference has compared them
-  MlirValue one = fe_index(ir, 1);
-  MlirValue same = fe_cmp(ir, FE_EQ, a, b);
-  MlirValue a_one = fe_cmp(ir, FE_EQ, a, one),
-            b_one = fe_cmp(ir, FE_EQ, b, one);
-  if (na == FE_DYN)
-    same = fe_or(ir, same, a_one);
-  if (nb == FE_DYN)
-    same = fe_or(ir, same, b_one);
-  fe_check(l, same, "the batch dimensions do not broadcast");
-  return na != FE_DYN ? a : nb != FE_DYN ? b : fe_select(ir, a_one, b, a);
-}
-
-/// A vector with a dim of size 1 in front, or behind.
-static MlirValue as_matrix(fe_lower *l, MlirValue v, bool behind) {
-  if (fe_rank(v) != 1)
-    return v;
-  MlirValue size = fe_size(l, v, 0), one = fe_index(l->ir, 1);
-  MlirValue sizes[2] = {behind ? size : one, behind ? one : size};
-  return fe_reshape(l, v, fe_elem_of(v), 2, sizes);
-}
 
 /// Constant operand times alpha, as a new constant; null: not constant.
 static MlirValue scaled_constant(fe_lower *l, unsigned operand, double alpha) {
@@ -177,47 +93,23 @@ static MlirValue scaled(fe_ir *ir, const MlirValue *x, const void *user) {
 
 /// Product of operands ia and ib, times alpha.
 static MlirValue lower_product(fe_lower *l, unsigned ia, unsigned ib) {
-  fe_ir *ir = l->ir;
-  product p = product_of(l->op);
   fe_dtype t = l->in_type[ia];
-  bool vector_a = fe_rank(l->in[ia]) == 1, vector_b = fe_rank(l->in[ib]) == 1;
-  bool trans_a = p.trans_a && !vector_a, trans_b = p.trans_b && !vector_b;
-  MlirValue a = l->in[ia], b = l->in[ib];
-  if (p.alpha != 1) {
-    MlirValue scaled = scaled_constant(l, ib, p.alpha);
-    b = fe_is_null(scaled) ? b : scaled;
-    p.alpha = fe_is_null(scaled) ? p.alpha : 1;
+  double alpha = fe_attr_f64(l->op, "alpha", 1);
+  fe_matrices m = {.a = l->in[ia],
+                   .b = l->in[ib],
+                   .trans_a = fe_attr_i64(l->op, "transA", 0) != 0,
+                   .trans_b = fe_attr_i64(l->op, "transB", 0) != 0};
+  if (alpha != 1) {
+    MlirValue scaled = scaled_constant(l, ib, alpha);
+    m.b = fe_is_null(scaled) ? m.b : scaled;
+    alpha = fe_is_null(scaled) ? alpha : 1;
   }
-  a = as_matrix(l, a, false);
-  b = as_matrix(l, b, true);
-  unsigned rank_a = fe_rank(a), rank_b = fe_rank(b);
-  unsigned rank = rank_a > rank_b ? rank_a : rank_b;
-  MlirValue sizes[FE_MAX_RANK];
-  for (unsigned i = 0; i + 2 < rank; ++i) {
-    bool in_a = i + rank_a >= rank, in_b = i + rank_b >= rank;
-    MlirValue sa = in_a ? fe_size(l, a, i + rank_a - rank) : (MlirValue){0};
-    MlirValue sb = in_b ? fe_size(l, b, i + rank_b - rank) : (MlirValue){0};
-    sizes[i] = in_a && in_b ? common_size(l, sa, sb) : in_a ? sa : sb;
-  }
-  sizes[rank - 2] = fe_size(l, a, rank_a - 2 + trans_a);
-  sizes[rank - 1] = fe_size(l, b, rank_b - 1 - trans_b);
-  MlirValue ka = fe_size(l, a, rank_a - 1 - trans_a);
-  MlirValue kb = fe_size(l, b, rank_b - 2 + trans_b);
-  int64_t na, nb;
-  if (!fe_same(ka, kb) && !(fe_size_known(ka, &na) && fe_size_known(kb, &nb)))
-    fe_check(l, fe_cmp(ir, FE_EQ, ka, kb),
-             "rows of A and columns of B have different sizes");
-  MlirValue r = fe_lower_contract(l, a, trans_a, b, trans_b, t, rank, sizes);
-  if (p.alpha != 1)
-    r = fe_map1(l, r, t, t, scaled, &(scaling){t, p.alpha});
-  if (!vector_a && !vector_b)
-    return r;
-  MlirValue kept[FE_MAX_RANK];
-  unsigned n = 0;
-  for (unsigned i = 0; i < rank; ++i)
-    if (!(i == rank - 2 && vector_a) && !(i == rank - 1 && vector_b))
-      kept[n++] = sizes[i];
-  return fe_reshape(l, r, fe_storage_type(ir, t), n, kept);
+  fe_matrices_prepare(l, &m);
+  MlirValue r =
+      fe_lower_contract(l, m.a, m.trans_a, m.b, m.trans_b, t, m.rank, m.sizes);
+  if (alpha != 1)
+    r = fe_map1(l, r, t, t, scaled, &(scaling){t, alpha});
+  return fe_matrices_result(l, &m, r);
 }
 
 static fe_status lower_matmul(fe_lower *l) {

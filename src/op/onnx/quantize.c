@@ -1,0 +1,443 @@
+//===- quantize.c - QuantizeLinear, MatMulInteger, ... -----------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Scales and zero points are one number, one per index of an axis, or one per
+// block along an axis. Arithmetic is in f32; results are rounded to even and
+// limited to their type. Constants of 4 and 2 bits are widened to 8 at import.
+//
+//===----------------------------------------------------------------------===//
+#include "op/product.h"
+
+#include <math.h>
+#include <string.h>
+
+//===-- Scales --------------------------------------------------------------//
+
+typedef enum granularity { TENSOR, AXIS, BLOCK } granularity;
+
+/// How a scale of `rank` dims goes with x; its first dim may be unknown.
+static granularity granularity_of(unsigned x_rank, unsigned rank, int64_t count,
+                                  int64_t block) {
+  if (rank == 0 || (rank == 1 && count == 1 && !block))
+    return TENSOR;
+  return rank == 1 && (x_rank != 1 || !block) ? AXIS : BLOCK;
+}
+
+static fe_status check_scale(fe_infer *f, const fe_dims *x, unsigned operand,
+                             granularity *out) {
+  fe_dims s;
+  if (fe_in_dims(f, operand, &s))
+    return FE_FAILED;
+  int64_t block = fe_attr_i64(f->attrs, "block_size", 0);
+  int64_t count = s.rank == 1 ? fe_dim_static(s.d[0]) : 0;
+  granularity g = granularity_of(x->rank, s.rank, count, block);
+  *out = g;
+  if (g == TENSOR)
+    return FE_OK;
+  unsigned axis;
+  if (fe_axis(f, fe_attr_i64(f->attrs, "axis", 1), x->rank, &axis))
+    return FE_FAILED;
+  bool fits = g == AXIS || s.rank == x->rank;
+  for (unsigned i = 0; fits && i < x->rank; ++i) {
+    int64_t n = fe_dim_static(x->d[i]);
+    int64_t m = fe_dim_static(s.d[g == AXIS ? 0 : i]);
+    if (g == AXIS && i != axis)
+      continue;
+    if (g == BLOCK && i == axis) {
+      fits = block <= 0
+                 ? m == FE_DYN || m > 0
+                 : n == FE_DYN || m == FE_DYN || m == (n + block - 1) / block;
+      continue;
+    }
+    fits = n == FE_DYN || m == FE_DYN || n == m;
+  }
+  if (!fits)
+    return fe_infer_error(f, NULL, "the scale's shape does not fit x");
+  return FE_OK;
+}
+
+/// Reads a scale or zero point for the current element of the generic.
+typedef struct scale_operand {
+  MlirValue v;
+  fe_dtype type;
+  granularity g;
+  unsigned rank, axis; // of x
+  MlirValue block;     // elements per block, index
+  MlirAffineMap map;   // null: by subscripts
+  bool constant;
+  double value;
+} scale_operand;
+
+static scale_operand scale_of(fe_lower *l, unsigned operand) {
+  fe_ir *ir = l->ir;
+  scale_operand s = {.v = l->in[operand], .type = l->in_type[operand]};
+  s.rank = fe_rank(l->in[0]);
+  unsigned rank = fe_rank(s.v);
+  int64_t axis = fe_attr_i64(l->op, "axis", 1);
+  int64_t block = fe_attr_i64(l->op, "block_size", 0);
+  s.axis = (unsigned)(axis < 0 ? axis + s.rank : axis);
+  s.g = granularity_of(s.rank, rank, rank == 1 ? fe_static_dim(s.v, 0) : 0,
+                       block);
+  MlirAffineExpr e[1] = {mlirAffineConstantExprGet(ir->ctx, 0)};
+  fe_const c;
+  if (s.g == TENSOR && fe_const_of(ir, fe_operand(l->op, operand), &c) &&
+      fe_dtype_bits(s.type) <= 32)
+    s.constant = fe_const_scalar(ir, fe_operand(l->op, operand), &s.value);
+  if (s.g == TENSOR)
+    s.map = mlirAffineMapGet(ir->ctx, s.rank, 0, rank, e);
+  if (s.g == AXIS) {
+    fe_check_equal(l, fe_size(l, s.v, 0), fe_size(l, l->in[0], s.axis),
+                   "the scale's size is not the axis'");
+    e[0] = mlirAffineDimExprGet(ir->ctx, s.axis);
+    s.map = mlirAffineMapGet(ir->ctx, s.rank, 0, 1, e);
+  }
+  if (s.g == BLOCK) {
+    MlirValue n = fe_size(l, l->in[0], s.axis), m = fe_size(l, s.v, s.axis);
+    MlirValue one = fe_index(ir, 1);
+    s.block = block > 0
+                  ? fe_index(ir, block)
+                  : fe_max(ir, fe_ceildiv(ir, n, fe_max(ir, m, one)), one);
+    for (unsigned i = 0; i < rank; ++i) {
+      MlirValue want = fe_size(l, l->in[0], i);
+      if (i == s.axis)
+        want = fe_ceildiv(ir, want, s.block);
+      fe_check_equal(l, fe_size(l, s.v, i), want,
+                     "the scale's shape does not fit x");
+    }
+  }
+  return s;
+}
+
+static MlirValue scale_element(fe_lower *l, fe_generic *g, unsigned arg,
+                               const scale_operand *s) {
+  fe_ir *ir = l->ir;
+  if (s->constant)
+    return fe_number(ir, fe_compute_type(ir, s->type), s->value);
+  if (s->g != BLOCK)
+    return fe_arg(g, arg);
+  MlirValue idx[FE_MAX_RANK];
+  for (unsigned i = 0; i < s->rank; ++i) {
+    idx[i] = fe_iter(g, i);
+    if (i == s->axis)
+      idx[i] = fe_divu(ir, idx[i], s->block);
+  }
+  return fe_at(g, s->v, s->type, s->rank, idx);
+}
+
+/// Generic over x with scale (operand 1) and zero point (operand 2, may be
+/// absent) at hand; values of compute types.
+typedef struct elements {
+  fe_generic *g;
+  MlirValue x, scale, zero;
+} elements;
+
+static elements begin_elements(fe_lower *l) {
+  fe_ir *ir = l->ir;
+  unsigned rank = fe_rank(l->in[0]), n = 2;
+  MlirValue sizes[FE_MAX_RANK], in[3] = {l->in[0]};
+  fe_dtype types[3] = {l->in_type[0]};
+  MlirAffineMap maps[3] = {mlirAffineMapMultiDimIdentityGet(ir->ctx, rank)};
+  scale_operand s[2];
+  fe_sizes_of(l, l->in[0], sizes);
+  if (l->n_in > 2 && !fe_is_null(l->in[2]))
+    n = 3;
+  for (unsigned i = 1; i < n; ++i) {
+    s[i - 1] = scale_of(l, i);
+    in[i] = s[i - 1].v;
+    types[i] = s[i - 1].type;
+    maps[i] = s[i - 1].constant ? (MlirAffineMap){0} : s[i - 1].map;
+  }
+  elements e = {.g = fe_generic_begin(l, rank, sizes, n, in, types, maps)};
+  e.x = fe_arg(e.g, 0);
+  e.scale = scale_element(l, e.g, 1, &s[0]);
+  if (n == 3)
+    e.zero = scale_element(l, e.g, 2, &s[1]);
+  return e;
+}
+
+/// The number in f32.
+static MlirValue as_f32(fe_ir *ir, fe_dtype t, MlirValue v) {
+  return fe_convert(ir, v, ir->f32, fe_dtype_is_unsigned(t), false);
+}
+
+/// Limited to integers of type t, rounded already, and converted.
+static MlirValue saturated(fe_ir *ir, fe_dtype t, MlirValue v) {
+  unsigned bits = fe_dtype_bits(t);
+  bool is_signed = fe_dtype_is_signed(t);
+  MlirType type = mlirValueGetType(v);
+  MlirValue low = fe_float(ir, type, is_signed ? -ldexp(1, (int)bits - 1) : 0);
+  MlirValue high =
+      fe_float(ir, type, ldexp(1, (int)bits - (is_signed ? 1 : 0)) - 1);
+  v = fe_select(ir, fe_cmp(ir, FE_GT, v, low), v, low); // NaN too
+  v = fe_select(ir, fe_cmp(ir, FE_LT, v, high), v, high);
+  v = fe_convert(ir, v, ir->i32, false, false);
+  return fe_convert(ir, v, fe_storage_type(ir, t), false, false);
+}
+
+//===-- QuantizeLinear ------------------------------------------------------//
+
+#define QUANTIZED (1u << FE_I8 | 1u << FE_U8 | 1u << FE_I16 | 1u << FE_U16)
+#define FLOAT8S                                                                \
+  (1u << FE_F8E4M3FN | 1u << FE_F8E4M3FNUZ | 1u << FE_F8E5M2 |                 \
+   1u << FE_F8E5M2FNUZ)
+
+static fe_status infer_quantize(fe_infer *f) {
+  fe_dims x;
+  granularity scale, zero;
+  if (fe_in_dims(f, 0, &x) || check_scale(f, &x, 1, &scale))
+    return FE_FAILED;
+  int64_t given = fe_attr_i64(f->attrs, "output_dtype", 0);
+  fe_dtype t = fe_in_dtype(f, 2);
+  if (t != FE_UNDEFINED && check_scale(f, &x, 2, &zero))
+    return FE_FAILED;
+  if (t == FE_UNDEFINED)
+    t = given ? (fe_dtype)given : FE_U8;
+  if (given && t != (fe_dtype)given)
+    return fe_infer_error(f, NULL, "output_dtype is not the zero point's type");
+  if ((unsigned)t >= FE_DTYPE_COUNT || !((QUANTIZED | FLOAT8S) >> t & 1))
+    return fe_infer_error(f, NULL, "cannot quantize to %s",
+                          (unsigned)t < FE_DTYPE_COUNT ? fe_dtype_name(t)
+                                                       : "an unknown type");
+  fe_out_tensor(f, 0, t, &x);
+  return FE_OK;
+}
+
+static fe_status lower_quantize(fe_lower *l) {
+  fe_ir *ir = l->ir;
+  fe_dtype t = l->out_type[0];
+  elements e = begin_elements(l);
+  MlirValue v = fe_div(ir, as_f32(ir, l->in_type[0], e.x),
+                       as_f32(ir, l->in_type[1], e.scale));
+  bool integer = QUANTIZED >> t & 1;
+  if (integer)
+    v = fe_math(ir, "roundeven", v);
+  if (!fe_is_null(e.zero))
+    v = fe_add(ir, v, as_f32(ir, l->in_type[2], e.zero));
+  l->out[0] = fe_generic_end(e.g, t, integer ? saturated(ir, t, v) : v);
+  return FE_OK;
+}
+
+//===-- DequantizeLinear ----------------------------------------------------//
+
+static fe_status infer_dequantize(fe_infer *f) {
+  fe_dims x;
+  granularity g;
+  if (fe_in_dims(f, 0, &x) || check_scale(f, &x, 1, &g) ||
+      (fe_in_dtype(f, 2) != FE_UNDEFINED && check_scale(f, &x, 2, &g)))
+    return FE_FAILED;
+  int64_t given = fe_attr_i64(f->attrs, "output_dtype", 0);
+  fe_dtype t = given ? (fe_dtype)given : fe_in_dtype(f, 1);
+  if (t != FE_F32 && t != FE_F16 && t != FE_BF16)
+    return fe_infer_error(f, NULL, "output_dtype is not a float type");
+  fe_out_tensor(f, 0, t, &x);
+  return FE_OK;
+}
+
+static fe_status lower_dequantize(fe_lower *l) {
+  fe_ir *ir = l->ir;
+  fe_dtype t = l->in_type[0];
+  elements e = begin_elements(l);
+  MlirValue v = e.x;
+  if (fe_dtype_is_int(t) && fe_dtype_bits(t) < 32) {
+    bool is_unsigned = fe_dtype_is_unsigned(t);
+    v = fe_convert(ir, v, ir->i32, is_unsigned, false);
+    if (!fe_is_null(e.zero))
+      v = fe_sub(ir, v, fe_convert(ir, e.zero, ir->i32, is_unsigned, false));
+  } else if (!fe_is_null(e.zero)) {
+    v = fe_sub(ir, v, e.zero);
+  }
+  v = fe_mul(ir, fe_convert(ir, v, ir->f32, false, false),
+             as_f32(ir, l->in_type[1], e.scale));
+  l->out[0] = fe_generic_end(e.g, l->out_type[0], v);
+  return FE_OK;
+}
+
+/// A constant of 4 or 2 bits with a byte per element.
+static MlirValue widened(fe_ir *ir, MlirValue v) {
+  fe_const c;
+  fe_dims d;
+  if (fe_is_null(v) || !fe_const_of(ir, v, &c) || !fe_dims_of(ir, v, &d))
+    return v;
+  bool is_signed = c.dtype == FE_I4 || c.dtype == FE_I2;
+  if (!is_signed && c.dtype != FE_U4 && c.dtype != FE_U2)
+    return v;
+  unsigned bits = fe_dtype_bits(c.dtype), per_byte = 8 / bits;
+  uint8_t *out = fe_alloc(ir->arena, (size_t)c.count + 1);
+  for (int64_t i = 0; i < c.count; ++i) {
+    unsigned byte = ((const uint8_t *)c.data)[i / per_byte];
+    unsigned n = byte >> (i % per_byte * bits) & ((1u << bits) - 1);
+    if (is_signed && n >> (bits - 1))
+      n |= 0xffu << bits;
+    out[i] = (uint8_t)n;
+  }
+  int64_t dims[FE_MAX_RANK];
+  for (unsigned i = 0; i < d.rank; ++i)
+    dims[i] = fe_dim_static(d.d[i]);
+  return fe_constant(ir, "widened", is_signed ? FE_I8 : FE_U8, d.rank, dims,
+                     out);
+}
+
+static fe_status upgrade_dequantize(fe_node *n) {
+  for (size_t i = 0; i < n->in.n; i += 2)
+    n->in.at[i] = widened(n->ir, n->in.at[i]);
+  return FE_OK;
+}
+
+//===-- DynamicQuantizeLinear -----------------------------------------------//
+
+/// The range of x and 0 spread over 0..255.
+static fe_status expand_dynamic(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  fe_where where = n->where;
+  where.op = n->row->name;
+  if (n->in.n != 1 || fe_is_null(n->in.at[0]))
+    return fe_error(ir->diags, where, NULL, "takes 1 input");
+  MlirValue x = n->in.at[0], zero = fe_constant_scalar(ir, FE_F32, 0);
+  MlirValue steps = fe_constant_scalar(ir, FE_F32, 255);
+  MlirValue one = fe_constant_scalar(ir, FE_F32, 1);
+  MlirNamedAttribute flat = fe_at_i64(ir, "keepdims", 0);
+  MlirValue max = fe_first(fe_onnx(ir, "ReduceMax", 1, &x, 1, 1, &flat));
+  MlirValue min = fe_first(fe_onnx(ir, "ReduceMin", 1, &x, 1, 1, &flat));
+  if (fe_is_null(max) || fe_is_null(min))
+    return FE_FAILED;
+  max = fe_onnx1(ir, "Max", max, zero);
+  min = fe_onnx1(ir, "Min", min, zero);
+  if (fe_is_null(max) || fe_is_null(min))
+    return FE_FAILED;
+  MlirValue range = fe_onnx1(ir, "Sub", max, min);
+  MlirValue scale = fe_onnx1(ir, "Div", range, steps);
+  MlirValue none = fe_onnx1(ir, "Equal", range, zero);
+  scale = fe_onnx1(ir, "Where", none, one, scale);
+  MlirValue point = fe_onnx1(ir, "Div", fe_onnx1(ir, "Sub", zero, min), scale);
+  point = fe_onnx1(ir, "Round", fe_onnx1(ir, "Clip", point, zero, steps));
+  MlirNamedAttribute to = fe_at_i64(ir, "to", FE_U8);
+  point = fe_first(fe_onnx(ir, "Cast", 1, &point, 1, 1, &to));
+  MlirValue all[3] = {fe_onnx1(ir, "QuantizeLinear", x, scale, point), scale,
+                      point};
+  for (unsigned i = 0; i < n->n_out && i < 3; ++i)
+    results[i] = all[i];
+  return fe_is_null(all[0]) ? FE_FAILED : FE_OK;
+}
+
+//===-- MatMulInteger, QLinearMatMul ----------------------------------------//
+
+static fe_status infer_integer(fe_infer *f) {
+  fe_dims out;
+  if (fe_product_dims(f, 0, 1, &out))
+    return FE_FAILED;
+  fe_out_tensor(f, 0, FE_I32, &out);
+  return FE_OK;
+}
+
+static fe_status lower_integer(fe_lower *l) {
+  static const unsigned operands[4] = {0, 1, 2, 3};
+  fe_matrices m = {.a = l->in[0], .b = l->in[1]};
+  fe_matrices_prepare(l, &m);
+  l->out[0] = fe_matrices_result(l, &m, fe_integer_product(l, &m, operands));
+  return FE_OK;
+}
+
+enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO };
+
+static fe_status infer_qlinear(fe_infer *f) {
+  fe_dims out;
+  if (fe_product_dims(f, A, B, &out))
+    return FE_FAILED;
+  fe_out_tensor(f, 0, fe_in_dtype(f, Y_ZERO), &out);
+  return FE_OK;
+}
+
+static MlirValue requantized(fe_ir *ir, const MlirValue *x, const void *user) {
+  const fe_dtype *t = user;
+  MlirValue scale = fe_div(ir, fe_mul(ir, x[1], x[2]), x[3]);
+  MlirValue v = fe_mul(ir, fe_convert(ir, x[0], ir->f32, false, false), scale);
+  v = fe_math(ir, "roundeven", v);
+  v = fe_add(ir, v, as_f32(ir, *t, x[4]));
+  return saturated(ir, *t, v);
+}
+
+static fe_status lower_qlinear(fe_lower *l) {
+  static const unsigned operands[4] = {A, B, A_ZERO, B_ZERO};
+  fe_ir *ir = l->ir;
+  fe_matrices m = {.a = l->in[A], .b = l->in[B]};
+  fe_matrices_prepare(l, &m);
+  MlirValue sum = fe_integer_product(l, &m, operands);
+  static const unsigned more[] = {A_SCALE, B_SCALE, Y_SCALE, Y_ZERO};
+  MlirValue in[5] = {sum};
+  fe_dtype types[5] = {FE_I32};
+  for (unsigned i = 0; i < 4; ++i) {
+    MlirValue v = l->in[more[i]];
+    // One scale per row is a column.
+    if (more[i] == A_SCALE && fe_rank(v) == 1 && fe_static_dim(v, 0) != 1) {
+      MlirValue sizes[2] = {fe_size(l, v, 0), fe_index(ir, 1)};
+      v = fe_reshape(l, v, fe_elem_of(v), 2, sizes);
+    }
+    in[1 + i] = v;
+    types[1 + i] = l->in_type[more[i]];
+  }
+  MlirValue y = fe_pointwise(l, m.rank, m.sizes, 5, in, types, l->out_type[0],
+                             requantized, &l->out_type[0]);
+  l->out[0] = fe_matrices_result(l, &m, y);
+  return FE_OK;
+}
+
+//===-- Rows ----------------------------------------------------------------//
+
+static const fe_attr_def quantize_attrs[] = {
+    {"axis", FE_A_INT, "1"},       {"saturate", FE_A_INT, "1"},
+    {"block_size", FE_A_INT, "0"}, {"output_dtype", FE_A_INT, "0"},
+    {"precision", FE_A_INT, "0"},  {0}};
+static const fe_attr_def dequantize_attrs[] = {{"axis", FE_A_INT, "1"},
+                                               {"block_size", FE_A_INT, "0"},
+                                               {"output_dtype", FE_A_INT, "0"},
+                                               {0}};
+
+#define SMALL_FLOATS "f8e4m3fn,f8e4m3fnuz,f8e5m2,f8e5m2fnuz"
+
+const fe_op_row fe_family_quantize[] = {
+    {.name = "QuantizeLinear",
+     .since = 10,
+     .inputs = "x:T1, y_scale:T2, y_zero_point?:T3",
+     .outputs = "y:T3",
+     .types = "T1=f32,f16,bf16,i32;T2=f32,f16,bf16,i32;"
+              "T3=i8,u8,i16,u16," SMALL_FLOATS,
+     .attrs = quantize_attrs,
+     .infer = infer_quantize,
+     .lower = lower_quantize,
+     .limits = "not to types of 4 and 2 bits"},
+    {.name = "DequantizeLinear",
+     .since = 10,
+     .inputs = "x:T1, x_scale:T2, x_zero_point?:T1",
+     .outputs = "y:T3",
+     .types = "T1=i8,u8,i16,u16,i32," SMALL_FLOATS ";T2=f32,f16,bf16",
+     .attrs = dequantize_attrs,
+     .upgrade = upgrade_dequantize,
+     .infer = infer_dequantize,
+     .lower = lower_dequantize,
+     .limits = "types of 4 and 2 bits only as constants"},
+    {.name = "DynamicQuantizeLinear",
+     .since = 11,
+     .inputs = "x:T1",
+     .outputs = "y:T2, y_scale:T1, y_zero_point:T2",
+     .types = "T1=f32;T2=u8",
+     .flags = FE_FUNCTION,
+     .expand = expand_dynamic},
+    {.name = "MatMulInteger",
+     .since = 10,
+     .inputs = "A:T1, B:T2, a_zero_point?:T1, b_zero_point?:T2",
+     .outputs = "Y:T3",
+     .types = "T1=i8,u8;T2=i8,u8;T3=i32",
+     .infer = infer_integer,
+     .lower = lower_integer},
+    {.name = "QLinearMatMul",
+     .since = 10,
+     .inputs = "a:T1, a_scale:TS, a_zero_point:T1, b:T2, b_scale:TS, "
+               "b_zero_point:T2, y_scale:TS, y_zero_point:T3",
+     .outputs = "y:T3",
+     .types = "T1=i8,u8;T2=i8,u8;T3=i8,u8;TS=f32,f16,bf16",
+     .infer = infer_qlinear,
+     .lower = lower_qlinear,
+     .limits = "8-bit integers only"},
+    {0}};

@@ -1,0 +1,68 @@
+"""Quantization and integer products against ONNX Runtime or the reference."""
+import numpy as np
+from harness import Family
+
+f = Family("quantize")
+n = f.normal
+f32 = np.float32
+scalar = lambda v, t=f32: np.array(v, t)
+# Exact halves, and numbers that saturate.
+x = np.array([[-300, -2.5, -1.5, -0.5, 0.5], [1.5, 2.5, 99.4, 128, 300]], f32)
+for t in np.uint8, np.int8, np.uint16, np.int16:
+    zero = 3 if np.iinfo(t).min == 0 else -2
+    f.case("QuantizeLinear", [x, scalar(1), scalar(zero, t)])
+    f.case("QuantizeLinear", [x, scalar(0.3), scalar(zero, t)], dynamic=True)
+    f.case("QuantizeLinear", [x, n(5) ** 2 + 0.1, np.full(5, zero, t)],
+           axis=1, constants=[1, 2], dynamic=[0])
+    f.case("QuantizeLinear", [x, n(2) ** 2 + 0.1, np.full(2, zero, t)],
+           axis=-2)
+    y = f.integers(np.iinfo(t).min, np.iinfo(t).max, 3, 4).astype(t)
+    f.case("DequantizeLinear", [y, scalar(0.3), scalar(zero, t)])
+    f.case("DequantizeLinear", [y, n(4), np.full(4, zero, t)], axis=1,
+           dynamic=True)
+    f.case("DequantizeLinear", [y, n(3)], axis=0)
+f.case("QuantizeLinear", [x, scalar(0.5)])
+f.case("QuantizeLinear", [x.astype(np.float16), scalar(0.5, np.float16),
+                          scalar(4, np.uint8)], opset=21)
+f.case("QuantizeLinear", [n(4, 6) * 9, n(2, 6) ** 2 + 0.1,
+                          f.integers(0, 9, 2, 6, dtype=np.uint8)], axis=0,
+       block_size=2, opset=21)
+f.case("QuantizeLinear", [n(3, 5) * 9, n(3, 2) ** 2 + 0.1], axis=1,
+       block_size=3, opset=21, dynamic=True)
+f.case("QuantizeLinear", [n(0, 5), scalar(1)])
+f.case("DequantizeLinear", [f.integers(-999, 999, 3, dtype=np.int32),
+                            scalar(0.1)])
+f.case("DequantizeLinear", [f.integers(0, 99, 4, 6, dtype=np.int8), n(4, 2)],
+       axis=1, block_size=3, opset=21)
+f.case("DequantizeLinear", [f.integers(0, 99, 4, 6, dtype=np.int8),
+                            n(4, dtype=np.float16)], axis=0, opset=21)
+f.refused("DequantizeLinear", [y, n(5)], axis=1)
+f.refused("DequantizeLinear", [y, n(5)], axis=1, dynamic=True, run_time=True)
+for values in [1, 2, -3], [-5, -1], [0, 0], [2.5, 100]:
+    f.case("DynamicQuantizeLinear", [np.array(values, f32)], outputs=3)
+f.case("DynamicQuantizeLinear", [n(3, 40)], outputs=3, dynamic=True)
+
+for ta in np.uint8, np.int8:
+    for tb in np.uint8, np.int8:
+        def a(*shape, t=ta):
+            low = np.iinfo(t).min
+            return f.integers(low, low + 256, *shape).astype(t)
+        b = lambda *shape: a(*shape, t=tb)
+        f.case("MatMulInteger", [a(3, 70), b(70, 5)])
+        f.case("MatMulInteger", [a(3, 70), b(70, 35), a(1)[0], b(1)[0]],
+               constants=[1, 3], dynamic=[0], reference="onnx")
+        f.case("MatMulInteger", [a(2, 3, 9), b(9, 5), a(1)[0], b(5)],
+               dynamic=True, reference="onnx")
+        f.case("MatMulInteger", [a(2, 3, 9), b(2, 9, 5), a(1)[0]],
+               reference="onnx")
+        f.case("MatMulInteger", [a(65, 4), b(4, 3)], constants=[1])
+        scales = [scalar(0.02), scalar(0.03), scalar(0.1)]
+        f.case("QLinearMatMul", [a(3, 8), scales[0], a(1)[0], b(8, 5),
+                                 scales[1], b(1)[0], scales[2], a(1)[0]],
+               reference="onnx")
+        f.case("QLinearMatMul", [a(2, 3, 8), scales[0], a(1)[0], b(8, 5),
+                                 scales[1], b(1)[0], scales[2], a(1)[0]],
+               constants=[1, 2, 3, 4, 5, 6, 7], dynamic=True,
+               reference="onnx")
+f.case("MatMulInteger", [a(0, 4), b(4, 3)])
+f.done()
