@@ -248,12 +248,8 @@ int fe_cmd_bench(fe_cli *c) {
   fe_loaded m;
   fe_peer peer = {0};
   int code = fe_loaded_open(c, path, &m);
-  for (int i = 0; i < n_inputs && !code; i++) {
-    const char *eq = strchr(inputs[i], '=');
-    char *name = eq ? strndup(inputs[i], (size_t)(eq - inputs[i])) : NULL;
-    code = fe_loaded_input(c, &m, name, 0, eq ? eq + 1 : inputs[i]);
-    free(name);
-  }
+  for (int i = 0; i < n_inputs && !code; i++)
+    code = fe_loaded_input_option(c, &m, inputs[i]);
   if (!code)
     code = fe_loaded_randomize(c, &m, 0);
   if (!code)

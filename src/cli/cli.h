@@ -68,6 +68,9 @@ void fe_cli_error(fe_cli *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void fe_cli_diagnostic(void *user, const ferrule_diagnostic *d);
 
+/// Prints which kernels the model becomes; an exit code.
+int fe_cli_explain(fe_cli *c, const char *path);
+
 extern const fe_command fe_commands[]; // terminated by a NULL name
 int fe_cmd_compile(fe_cli *c);
 int fe_cmd_run(fe_cli *c);

@@ -28,6 +28,14 @@ const fe_command fe_commands[] = {
      "  ferrule bench model.onnx\n"
      "  ferrule bench model.onnx --threads 2 --vs onnxruntime",
      fe_bench_options, true, fe_cmd_bench},
+    {"profile", "MODEL [--threads N]", "where a model's time goes",
+     "Compiles a model into memory with a clock around every kernel, runs it "
+     "on "
+     "random\ninputs (or --input) and shows time, share, GFLOP/s with the "
+     "share "
+     "of this core's\npeak, and GB/s for each.\n\nExample:\n"
+     "  ferrule profile model.onnx --top 10",
+     fe_profile_options, true, fe_cmd_profile},
     {"info", "MODEL", "what a model takes, gives and needs",
      "Lists inputs and outputs, the operators with counts and whether they are "
      "supported,\nparameters, arithmetic and memory. Exit code 1 when the "

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-enum { STOP_AFTER, OUTPUT, HEADER, WEIGHTS, TIME };
+enum { STOP_AFTER, OUTPUT, HEADER, WEIGHTS, TIME, EXPLAIN };
 const fe_cli_option fe_compile_options[] = {
     [STOP_AFTER] = {"stop-after", 0, "PHASE",
                     "write the form after import, optimize, lower, group, "
@@ -22,6 +22,8 @@ const fe_cli_option fe_compile_options[] = {
     [WEIGHTS] = {"weights", 0, "WHERE",
                  "inside (default) the artifact, or beside it"},
     [TIME] = {"time", 0, NULL, "say how long each phase took"},
+    [EXPLAIN] = {"explain", 0, NULL,
+                 "say which kernels the nodes became, and how each is done"},
     {0}};
 
 /// Phase times, for --time.
@@ -61,7 +63,7 @@ static void print_times(const fe_clock *k, double end, const char *output) {
 
 int fe_cmd_compile(fe_cli *c) {
   const char *output = NULL, *phase = NULL, *value;
-  bool times = false;
+  bool times = false, explain = false;
   int o;
   while ((o = fe_cli_next(c, &value)) >= 0) {
     switch (o) {
@@ -83,13 +85,16 @@ int fe_cmd_compile(fe_cli *c) {
     case TIME:
       times = true;
       break;
+    case EXPLAIN:
+      explain = true;
+      break;
     }
   }
   if (o == -2)
     return EXIT_USAGE;
   if (c->n_positional != 1)
     return fe_cli_usage(c, "one model is wanted");
-  if (!output && !phase)
+  if (!output && !phase && !explain)
     return fe_cli_usage(c, "where should the result go? give -o OUT");
   static const char *const phases[] = {"import", "optimize", "lower",
                                        "group",  "schedule", "plan"};
@@ -98,11 +103,16 @@ int fe_cmd_compile(fe_cli *c) {
     known = !strcmp(phases[i], phase);
   if (!known)
     return fe_cli_usage(c, "there is no phase '%s'", phase);
+  const char *model = c->positional[0];
+  if (explain) {
+    int code = fe_cli_explain(c, model);
+    if (code || (!output && !phase))
+      return code;
+  }
   fe_clock k = {.cli = c, .progress = c->options.progress};
   c->options.progress = tick;
   c->options.diagnostic = show_message;
   c->options.user = &k;
-  const char *model = c->positional[0];
   ferrule_status s =
       phase ? ferrule_print(model, phase, output ? output : "-", &c->options)
             : ferrule_compile(model, output, &c->options);

@@ -106,6 +106,18 @@ int fe_loaded_input(fe_cli *c, fe_loaded *m, const char *name, unsigned i,
   return EXIT_REFUSED;
 }
 
+int fe_loaded_input_option(fe_cli *c, fe_loaded *m, const char *text) {
+  const char *eq = strchr(text, '=');
+  if (!eq && m->model->n_inputs == 1)
+    return fe_loaded_input(c, m, NULL, 0, text);
+  if (!eq)
+    return fe_cli_usage(c, "--input wants NAME=FILE, not '%s'", text);
+  char *name = strndup(text, (size_t)(eq - text));
+  int code = name ? fe_loaded_input(c, m, name, 0, eq + 1) : EXIT_REFUSED;
+  free(name);
+  return code;
+}
+
 /// A value for symbol s that the inputs already set or --dim imply.
 static int64_t symbol_value(const fe_cli *c, const fe_loaded *m, int64_t s) {
   for (unsigned i = 0; i < m->model->n_inputs; i++) {

@@ -30,6 +30,8 @@ void fe_loaded_close(fe_loaded *m);
 /// Sets input `name` (NULL: number `i`) from a .npy file.
 int fe_loaded_input(fe_cli *c, fe_loaded *m, const char *name, unsigned i,
                     const char *path);
+/// The same from the value of --input: NAME=FILE, or FILE for a sole input.
+int fe_loaded_input_option(fe_cli *c, fe_loaded *m, const char *text);
 /// Gives the inputs that are not set yet random values; symbolic dims take the
 /// values of --dim, of the inputs that are set, or 1.
 int fe_loaded_randomize(fe_cli *c, fe_loaded *m, uint64_t seed);

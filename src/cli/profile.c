@@ -3,9 +3,8 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where a model spends its time: it is compiled with a clock around every
-// kernel. Operations are the compiler's own estimate per kernel, bytes those of
-// the tensors a kernel reads and writes.
+// Time per kernel call of a model, beside what one core of this machine can do
+// at most (multiply-adds in registers, measured first).
 //
 //===----------------------------------------------------------------------===//
 #include "base/base.h"
@@ -14,169 +13,164 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-enum { INPUT, THREADS, SECONDS, ALL };
+enum { INPUT, THREADS, RUNS, TOP };
 const fe_cli_option fe_profile_options[] = {
     [INPUT] = {"input", 'i', "NAME=FILE", "a .npy file for an input"},
     [THREADS] = {"threads", 't', "N", "threads of the run (default 1)"},
-    [SECONDS] = {"seconds", 's', "S", "how long to measure (default 2)"},
-    [ALL] = {"all", 'a', NULL, "list every kernel, not only the first 30"},
+    [RUNS] = {"runs", 'n', "N", "runs to average over (default: one second)"},
+    [TOP] = {"top", 0, "N", "show the N slowest only (default 40)"},
     {0}};
-#define ROWS 30
 
-//===-- The peak ------------------------------------------------------------//
+//===-- What the machine can do ---------------------------------------------//
 
-#if defined(__x86_64__)
-#define CHAINS 12 // enough independent ones for two units of latency 4 to 5
-#define PEAK_STEPS 4096
+enum { CHAINS = 12, STEPS = 200000 };
 
-__attribute__((target("avx512f"))) static double peak_avx512(void) {
-  __m512 a[CHAINS], x = _mm512_set1_ps(0.5f), y = _mm512_set1_ps(0.25f);
-  for (int i = 0; i < CHAINS; i++)
-    a[i] = y;
-  for (int k = 0; k < PEAK_STEPS; k++)
-#pragma GCC unroll 12
-    for (int i = 0; i < CHAINS; i++)
-      a[i] = _mm512_fmadd_ps(a[i], x, y);
-  for (int i = 1; i < CHAINS; i++)
-    a[0] = _mm512_add_ps(a[0], a[i]);
-  volatile float sink = _mm512_cvtss_f32(a[0]);
-  (void)sink;
-  return 2.0 * 16 * CHAINS * PEAK_STEPS;
-}
-
-__attribute__((target("avx2,fma"))) static double peak_avx2(void) {
-  __m256 a[CHAINS], x = _mm256_set1_ps(0.5f), y = _mm256_set1_ps(0.25f);
-  for (int i = 0; i < CHAINS; i++)
-    a[i] = y;
-  for (int k = 0; k < PEAK_STEPS; k++)
-#pragma GCC unroll 12
-    for (int i = 0; i < CHAINS; i++)
-      a[i] = _mm256_fmadd_ps(a[i], x, y);
-  for (int i = 1; i < CHAINS; i++)
-    a[0] = _mm256_add_ps(a[0], a[i]);
-  volatile float sink = _mm256_cvtss_f32(a[0]);
-  (void)sink;
-  return 2.0 * 8 * CHAINS * PEAK_STEPS;
-}
-
-/// Multiply-adds of f32 that one core can do, in operations per nanosecond.
-static double measure_peak(void) {
-  double (*loop)(void) = __builtin_cpu_supports("avx512f") ? peak_avx512
-                         : __builtin_cpu_supports("fma")   ? peak_avx2
-                                                           : NULL;
-  double best = 0;
-  for (int i = 0; loop && i < 200; i++) {
-    double start = fe_now(), operations = loop();
-    double rate = operations / (fe_now() - start) * 1e-9;
-    best = rate > best ? rate : best;
+/// GFLOP/s of independent chains of multiply-adds on vectors of `bytes`.
+#define FE_PEAK(name, isa, bytes)                                              \
+  __attribute__((target(isa),                                                  \
+                 optimize("fp-contract=fast", "unroll-loops"))) static double  \
+  name(void) {                                                                 \
+    typedef float lanes __attribute__((vector_size(bytes)));                   \
+    lanes acc[CHAINS] = {{0}}, x = {0}, y = {0};                               \
+    x += 0.999f;                                                               \
+    y += 1e-9f;                                                                \
+    double best = 0;                                                           \
+    for (int round = 0; round < 10; round++) {                                 \
+      double start = fe_now();                                                 \
+      for (int i = 0; i < STEPS; i++) {                                        \
+        for (int k = 0; k < CHAINS; k++)                                       \
+          acc[k] = acc[k] * x + y;                                             \
+        __asm__ volatile("" : "+m"(start));                                    \
+      }                                                                        \
+      double took = fe_now() - start;                                          \
+      double rate = 2.0 * STEPS * CHAINS * (bytes / 4) / took / 1e9;           \
+      best = rate > best ? rate : best;                                        \
+    }                                                                          \
+    float sum = 0;                                                             \
+    for (int k = 0; k < CHAINS; k++)                                           \
+      sum += acc[k][0];                                                        \
+    return sum == 42 ? 0 : best; /* the sum is used, so it is computed */      \
   }
-  return best;
+
+#ifdef __x86_64__
+FE_PEAK(peak_avx512, "avx512f", 64)
+FE_PEAK(peak_avx2, "avx2,fma", 32)
+FE_PEAK(peak_sse, "sse4.2", 16)
+
+static double peak(void) {
+  if (__builtin_cpu_supports("avx512f"))
+    return peak_avx512();
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return peak_avx2();
+  return peak_sse();
 }
 #else
-static double measure_peak(void) { return 0; } // not known
+static double peak(void) { return 0; } // not shown
 #endif
 
-//===-- The table -----------------------------------------------------------//
+//===-- Report --------------------------------------------------------------//
 
-static int slowest_first(const void *a, const void *b) {
-  const ferrule_profile_entry *x = a, *y = b;
-  if (x->nanoseconds != y->nanoseconds)
-    return x->nanoseconds < y->nanoseconds ? 1 : -1;
-  return strcmp(x->kernel, y->kernel);
+static int slower(const void *a, const void *b) {
+  const ferrule_profile_entry *const *x = a, *const *y = b;
+  return ((*x)->nanoseconds < (*y)->nanoseconds) -
+         ((*x)->nanoseconds > (*y)->nanoseconds);
 }
 
-static void print_row(const ferrule_profile_entry *e, double runs, double total,
-                      double peak) {
+static void print_row(const ferrule_profile_entry *e, double total, double runs,
+                      double roof) {
   double ns = (double)e->nanoseconds;
-  printf("%10.1f %5.1f%%", ns / runs * 1e-3, 100 * ns / total);
-  // Of the shortest call: the others may have met other work on the machine.
-  double best = (double)e->best_nanoseconds;
-  double flops = best > 0 ? (double)e->best_operations / best : 0;
-  double bytes = ns > 0 ? (double)e->bytes / ns : 0;
-  printf(" %9.1f", flops);
-  if (peak > 0)
-    printf(" %5.0f%%", 100 * flops / peak);
-  printf(" %7.1f  %-16s %s\n", bytes, e->kernel, e->node);
+  double gflops = ns > 0 ? (double)e->operations / ns : 0;
+  double share = ns / total;
+  char bar[11] = "";
+  for (int i = 0; i < 10 && (i + 0.5) / 10 < share; i++)
+    strcat(bar, "#");
+  printf("%-10s %5.1f %% %10.4f %8.1f ", bar, 100 * share, ns / runs / 1e6,
+         gflops);
+  if (roof > 0)
+    printf("%5.0f %% ", 100 * gflops / roof);
+  printf("%7.1f  %-18s %s\n", ns > 0 ? (double)e->bytes / ns : 0, e->kernel,
+         e->node);
 }
 
-static void print_table(ferrule_profile_entry *entries, size_t n, double runs,
-                        double seconds, double peak, bool all) {
-  double total = 0;
-  for (size_t i = 0; i < n; i++)
-    total += (double)entries[i].nanoseconds;
-  total = total > 0 ? total : 1;
-  qsort(entries, n, sizeof *entries, slowest_first);
-  printf("%10s %6s %9s%s %7s  %-16s %s\n", "us", "share", "GFLOP/s",
-         peak > 0 ? "   peak" : "", "GB/s", "kernel", "node");
-  size_t shown = all || n < ROWS ? n : ROWS;
-  for (size_t i = 0; i < shown; i++)
-    print_row(&entries[i], runs, total, peak);
-  if (shown < n) {
-    ferrule_profile_entry rest = {.kernel = "", .node = ""};
-    for (size_t i = shown; i < n; i++) {
-      rest.nanoseconds += entries[i].nanoseconds;
-      rest.operations += entries[i].operations;
-      rest.bytes += entries[i].bytes;
-      rest.best_nanoseconds += entries[i].best_nanoseconds;
-      rest.best_operations += entries[i].best_operations;
-    }
-    char text[64];
-    snprintf(text, sizeof text, "%zu more (--all)", n - shown);
-    rest.kernel = text;
-    print_row(&rest, runs, total, peak);
+static int report(fe_cli *c, const ferrule_profile_entry *entries, size_t n,
+                  double runs, size_t top, int threads) {
+  const ferrule_profile_entry **order = calloc(n + 1, sizeof *order);
+  if (!order) {
+    fe_cli_error(c, "out of memory");
+    return EXIT_REFUSED;
   }
-  printf("%10.1f us per run, %.1f %% of them in kernels; %.0f runs\n",
-         seconds / runs * 1e6, 100 * total * 1e-9 / seconds, runs);
+  double total = 0, operations = 0, roof = peak() * threads;
+  size_t calls = 0;
+  for (size_t i = 0; i < n; i++) {
+    order[i] = &entries[i];
+    total += (double)entries[i].nanoseconds;
+    operations += (double)entries[i].operations;
+    calls += entries[i].calls != 0;
+  }
+  total = total > 0 ? total : 1;
+  qsort(order, n, sizeof *order, slower);
+  printf("%.4f ms in kernels a run, %zu calls, %.1f GFLOP/s",
+         total / runs / 1e6, calls, operations / total);
+  if (roof > 0)
+    printf(" = %.0f %% of the %.0f that %d core%s can do",
+           100 * operations / total / roof, roof, threads,
+           threads == 1 ? "" : "s");
+  printf("\n\n%-10s %7s %10s %8s ", "", "share", "ms", "GFLOP/s");
+  if (roof > 0)
+    printf("%7s ", "peak");
+  printf("%7s  %-18s %s\n", "GB/s", "kernel", "node");
+  for (size_t i = 0; i < n && i < top && order[i]->calls; i++)
+    print_row(order[i], total, runs, roof);
+  if (calls > top)
+    printf("... and %zu more (--top)\n", calls - top);
+  free(order);
+  return 0;
 }
 
 //===-- The command ---------------------------------------------------------//
 
-static int measure(fe_cli *c, fe_loaded *m, double seconds, double peak,
-                   bool all) {
+static int measure(fe_cli *c, fe_loaded *m, int wanted, size_t top,
+                   int threads) {
   size_t n;
   ferrule_profile_entry *entries = ferrule_program_profile(m->program, &n);
   int code = fe_loaded_run(c, m); // warm
-  for (size_t i = 0; i < n; i++)
-    entries[i].calls = entries[i].nanoseconds = entries[i].operations =
-        entries[i].bytes = entries[i].best_nanoseconds =
-            entries[i].best_operations = 0;
-  double start = fe_now(), now = start, runs = 0;
-  while (!code && (now < start + seconds || runs < 1)) {
+  for (size_t i = 0; i < n && !code; i++) {
+    ferrule_profile_entry *e = &entries[i];
+    e->calls = e->nanoseconds = e->operations = e->bytes = 0;
+    e->best_nanoseconds = e->best_operations = 0;
+  }
+  int runs = 0;
+  double end = fe_now() + 1;
+  while (!code && (wanted ? runs < wanted : runs < 3 || fe_now() < end)) {
     code = fe_loaded_run(c, m);
     runs++;
-    now = fe_now();
   }
-  if (!code)
-    print_table(entries, n, runs, now - start, peak, all);
-  return code;
+  return code ? code : report(c, entries, n, runs, top, threads);
 }
 
-static bool positive(fe_cli *c, const char *text, double *out) {
+static bool count(fe_cli *c, const char *text, int *out) {
   char *end;
-  *out = strtod(text, &end);
-  if (*text && !*end && *out > 0 && *out < 1e6)
+  long v = strtol(text, &end, 10);
+  if (*text && !*end && v > 0 && v < 1000000) {
+    *out = (int)v;
     return true;
-  fe_cli_usage(c, "'%s' is not a positive number", text);
+  }
+  fe_cli_usage(c, "'%s' is not a number from 1 on", text);
   return false;
 }
 
 int fe_cmd_profile(fe_cli *c) {
   const char *value, *inputs[64];
-  int n_inputs = 0, o;
-  double threads = 1, seconds = 2;
-  bool all = false;
+  int n_inputs = 0, threads = 1, runs = 0, top = 40, o;
   while ((o = fe_cli_next(c, &value)) >= 0) {
     if (o == INPUT) {
       if (n_inputs == (int)FE_COUNT(inputs))
         return fe_cli_usage(c, "more than %zu --input", FE_COUNT(inputs));
       inputs[n_inputs++] = value;
-    } else if (o == ALL) {
-      all = true;
-    } else if (!positive(c, value, o == THREADS ? &threads : &seconds)) {
+    } else if (!count(c, value,
+                      o == THREADS ? &threads
+                      : o == RUNS  ? &runs
+                                   : &top)) {
       return EXIT_USAGE;
     }
   }
@@ -184,30 +178,22 @@ int fe_cmd_profile(fe_cli *c) {
     return EXIT_USAGE;
   if (c->n_positional != 1)
     return fe_cli_usage(c, "one model is wanted");
+  const char *path = c->positional[0];
+  size_t length = strlen(path);
+  if (length > 3 && !strcmp(path + length - 3, ".so"))
+    return fe_cli_usage(c, "a compiled model does not know its nodes: give the "
+                           "model that it was compiled from");
   c->options.profile = true;
   fe_loaded m;
-  int code = fe_loaded_open(c, c->positional[0], &m);
-  if (!code && !m.program)
-    code = fe_cli_usage(c, "profile wants the .onnx, not a compiled model");
-  for (int i = 0; i < n_inputs && !code; i++) {
-    const char *eq = strchr(inputs[i], '=');
-    char *name = eq ? strndup(inputs[i], (size_t)(eq - inputs[i])) : NULL;
-    code = fe_loaded_input(c, &m, name, 0, eq ? eq + 1 : inputs[i]);
-    free(name);
-  }
+  int code = fe_loaded_open(c, path, &m);
+  for (int i = 0; i < n_inputs && !code; i++)
+    code = fe_loaded_input_option(c, &m, inputs[i]);
   if (!code)
     code = fe_loaded_randomize(c, &m, 0);
   if (!code)
-    code = fe_loaded_prepare(c, &m, (int)threads);
-  if (!code) {
-    double peak = measure_peak() * (double)(int)threads;
-    printf("%s, %d thread%s", m.model->cpu, (int)threads,
-           (int)threads == 1 ? "" : "s");
-    if (peak > 0)
-      printf(", peak %.0f GFLOP/s", peak);
-    printf("\n");
-    code = measure(c, &m, seconds, peak, all);
-  }
+    code = fe_loaded_prepare(c, &m, threads);
+  if (!code)
+    code = measure(c, &m, runs, (size_t)top, threads);
   fe_loaded_close(&m);
   return code;
 }

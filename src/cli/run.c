@@ -183,18 +183,8 @@ static int read_inputs(fe_cli *c, const fe_run_request *r, fe_loaded *m) {
     snprintf(path, sizeof path, "%s/input_%u.npy", r->verify, i);
     code = fe_loaded_input(c, m, NULL, i, path);
   }
-  for (int i = 0; i < r->n_inputs && !code; i++) {
-    const char *eq = strchr(r->inputs[i], '=');
-    if (!eq && m->model->n_inputs == 1) {
-      code = fe_loaded_input(c, m, NULL, 0, r->inputs[i]);
-      continue;
-    }
-    if (!eq)
-      return fe_cli_usage(c, "--input wants NAME=FILE, not '%s'", r->inputs[i]);
-    char *name = strndup(r->inputs[i], (size_t)(eq - r->inputs[i]));
-    code = name ? fe_loaded_input(c, m, name, 0, eq + 1) : EXIT_REFUSED;
-    free(name);
-  }
+  for (int i = 0; i < r->n_inputs && !code; i++)
+    code = fe_loaded_input_option(c, m, r->inputs[i]);
   if (!code && r->random)
     code = fe_loaded_randomize(c, m, r->seed);
   const char *missing = code ? NULL : fe_loaded_missing(m);

@@ -446,6 +446,21 @@ static const char *seen_before(fe_grouping *g, MlirOperation func) {
   return known;
 }
 
+/// Locations of all members, that of the root (or the first) in front.
+static MlirLocation location_of(fe_grouping *g, const fe_group *group) {
+  fe_ir *ir = g->ir;
+  MlirLocation *all = FE_NEW_N(ir->arena, MlirLocation, group->members.n + 1);
+  size_t n = 0;
+  if (group->root >= 0)
+    all[n++] = mlirOperationGetLocation(g->ops.at[group->root].op);
+  for (size_t i = 0; i < group->members.n; i++)
+    if (group->members.at[i] != group->root)
+      all[n++] = mlirOperationGetLocation(g->ops.at[group->members.at[i]].op);
+  return n == 1 ? all[0]
+                : mlirLocationFusedGet(ir->ctx, (intptr_t)n, all,
+                                       (MlirAttribute){0});
+}
+
 static void outline(fe_grouping *g, int gi) {
   fe_ir *ir = g->ir;
   fe_group *group = &g->groups.at[gi];
@@ -514,7 +529,8 @@ static void outline(fe_grouping *g, int gi) {
   }
   fe_func_end(ir, func, n_out, results);
 
-  // the call
+  // the call stands for all members; their names come root first
+  ir->loc = location_of(g, group);
   fe_point_before(ir, last);
   MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, n + 1);
   MlirType *result_types = FE_NEW_N(ir->arena, MlirType, n_out + 1);
