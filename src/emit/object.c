@@ -26,9 +26,11 @@
 #include <unistd.h>
 
 #define PAGE 4096u
-#define SECTION ".ferrule.weights"
-// Beyond this, 32-bit distances across the weights may not do; the linker puts
-// sections marked large where they are in nobody's way.
+// The section is called .ferrule.weights. Beyond LARGE bytes, 32-bit distances
+// across it may not do; linkers put sections that are marked large (ld.lld) or
+// called .lrodata.* (GNU ld) where they are in nobody's way.
+#define SECTION ".lrodata.ferrule.weights"
+#define SMALL_SKIPS strlen(".lrodata")
 #define LARGE (UINT64_C(1) << 30)
 #define SHF_LARGE 0x10000000u        // SHF_X86_64_LARGE
 #define COPY_BYTES ((size_t)1 << 20) // blobs from here on are copied by the OS
@@ -108,6 +110,7 @@ fe_bytes fe_weights_object(fe_arena *arena, const fe_model_info *info,
   }
   Elf64_Shdr *s = o->section;
   uint64_t large = info->weight_bytes >= LARGE && machine == EM_X86_64;
+  s[WEIGHTS].sh_name += large ? 0 : SMALL_SKIPS;
   s[WEIGHTS].sh_type = SHT_NOBITS;
   s[WEIGHTS].sh_flags = SHF_ALLOC | (large ? SHF_LARGE : 0);
   s[WEIGHTS].sh_size = info->weight_bytes;
@@ -181,6 +184,12 @@ static int by_address(const void *a, const void *b) {
   return x->p_vaddr < y->p_vaddr ? -1 : x->p_vaddr > y->p_vaddr;
 }
 
+/// ld.lld makes .lrodata of .lrodata.* in a shared object.
+static bool is_weights(const char *section) {
+  return !strcmp(section, SECTION) || !strcmp(section, SECTION + SMALL_SKIPS) ||
+         !strcmp(section, ".lrodata");
+}
+
 /// Gives the section a segment of its own in the program headers.
 static bool add_segment(Elf64_Phdr *ph, unsigned n, const Elf64_Shdr *s,
                         uint64_t offset) {
@@ -242,7 +251,7 @@ fe_status fe_weights_fill(fe_diags *d, int fd, const char *path, uint64_t base,
   Elf64_Shdr *weights = NULL;
   for (unsigned i = 1; i < h.e_shnum; i++)
     if (s[i].sh_type == SHT_NOBITS && s[i].sh_name < s[h.e_shstrndx].sh_size &&
-        !strcmp(names + s[i].sh_name, SECTION))
+        is_weights(names + s[i].sh_name))
       weights = &s[i];
   if (!weights)
     return FE_OK; // nothing refers to them, or they lie beside
