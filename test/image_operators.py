@@ -39,14 +39,19 @@ def wide(dtype, opset, op, *inputs, outputs=1, **attrs):
         is_float = a is not None and np.asarray(a).dtype.kind == "f"
         return a.astype(t) if is_float else a
 
+    if op == "Resize": # but the scales
+        inputs, rest = inputs[:1], inputs[1:]
+    else:
+        rest = ()
+
     narrow = [cast(a, dtype) for a in inputs]
 
     def want():
-        case = Case(op, *[cast(a, np.float32) for a in narrow],
+        case = Case(op, *[cast(a, np.float32) for a in narrow], *rest,
                     outputs=outputs, **attrs)
         results = operators.wanted(opset, [case])
         return [cast(results[f"y0_{i}"], dtype) for i in range(outputs)]
-    return Case(op, *narrow, want=want, outputs=outputs, **attrs)
+    return Case(op, *narrow, *rest, want=want, outputs=outputs, **attrs)
 
 
 def window(n, dilated=True):
@@ -246,14 +251,19 @@ def cases():
                         mode=some("nearest", "linear")))
     for op in "GlobalAveragePool", "GlobalMaxPool":
         new.append(Case(op, f(2, 3, 4, 5)))
-        new.append(wide(np.float64, 19, op, f(2, 3, 7)))
     new.append(Case("GlobalLpPool", f(2, 3, 4, 5), p=3))
-    inputs, attrs = conv()
-    new.append(wide(np.float64, 19, "Conv", *inputs, **attrs))
-    inputs, attrs = conv_transpose()
-    new.append(wide(np.float64, 19, "ConvTranspose", *inputs, **attrs))
-    inputs, attrs = resize("linear")
-    new.append(wide(np.float64, 19, "Resize", *inputs, **attrs))
+    for dtype in np.float16, np.float64:
+        for op, (inputs, attrs) in {
+                "Conv": conv(), "ConvTranspose": conv_transpose(),
+                "MaxPool": pool(), "AveragePool": pool(), "LpPool": pool(),
+                "Resize": resize("linear"), "GlobalAveragePool": ([f(2, 3, 9)],
+                                                                  {}),
+                "BatchNormalization": (batch_norm(), {}),
+                "LRN": ([f(1, 5, 3, 2)], {"size": 3}), "GlobalMaxPool": (
+                    [f(2, 3, 4, 5)], {}), "GlobalLpPool": ([f(1, 2, 3, 4)], {}),
+                "InstanceNormalization": ([f(2, 3, 4), f(3), f(3)], {}),
+        }.items():
+            new.append(wide(dtype, 19, op, *inputs, **attrs))
     new.append(Case("Conv", f(1, 2, 5, 300), f(3, 2, 3, 3), pads=[1] * 4))
     new.append(Case("ConvTranspose", f(1, 2, 3, 150), f(2, 3, 2, 5),
                     strides=[2, 3]))
