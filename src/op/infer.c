@@ -31,8 +31,15 @@ fe_dtype fe_in_dtype(const fe_infer *f, unsigned i) {
 }
 
 void fe_out_tensor(fe_infer *f, unsigned i, fe_dtype t, const fe_dims *d) {
-  if (i < f->n_out)
-    f->out[i] = fe_tensor_type(f->ir, fe_elem_type(f->ir, t), d);
+  if (i >= f->n_out)
+    return;
+  for (unsigned k = 0; k < d->rank; ++k)
+    if (mlirAffineExprIsNull(d->d[k])) {
+      fe_report(f->ir->diags, FE_SEV_ERROR, f->where, NULL,
+                "dimension %u of result %u is too large", k, i);
+      return;
+    }
+  f->out[i] = fe_tensor_type(f->ir, fe_elem_type(f->ir, t), d);
 }
 
 MlirAffineExpr fe_fresh_dim(fe_infer *f) {

@@ -247,7 +247,8 @@ static void count_taps(fe_ir *ir, const fe_resize *r, const fe_resize_dim *d,
   t->fixed_taps = reach ? 2 * reach : 1;
   if (r->antialias && reach) {
     t->fixed_taps = FE_DYN;
-    if (fe_size_known(d->in, &in) && fe_size_known(d->out, &out) && out > 0)
+    if (fe_size_known(d->in, &in) && fe_size_known(d->out, &out) && out > 0 &&
+        in < INT32_MAX && out < INT32_MAX)
       t->fixed_taps = 2 * ((reach * (in > out ? in : out) + out - 1) / out + 1);
   }
   if (t->fixed_taps != FE_DYN) {

@@ -208,10 +208,11 @@ static fe_status infer(maker *m, const char *op_name, unsigned n_out,
                 .in = m->in,
                 .n_out = n_out,
                 .out = out};
+  unsigned errors = ir->diags->errors;
   fe_status status = m->row->infer ? m->row->infer(&f) : infer_pointwise(&f);
   mlirOperationDestroy(attrs);
-  if (status)
-    return status;
+  if (status || ir->diags->errors != errors)
+    return FE_FAILED;
   for (unsigned i = 0; i < n_out; ++i)
     if (mlirTypeIsNull(out[i])) {
       fe_report(ir->diags, FE_SEV_INTERNAL, m->where, NULL,

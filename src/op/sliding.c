@@ -78,6 +78,11 @@ static fe_status complete(fe_ir *ir, fe_where where, const given *g,
                     "the required attribute 'kernel_shape' is missing");
   }
   for (unsigned i = 0; i < n; ++i) {
+    int64_t in = fe_dim_static(x->d[2 + i]);
+    if (in > INT32_MAX)
+      return fe_error(ir->diags, where, NULL,
+                      "dimension %u of the input, %" PRId64 ", is too large",
+                      2 + i, in);
     w->size[i] = weights ? weights->d[2 + i] : fe_dim_const(ir, g->kernel[i]);
     w->kernel[i] = fe_dim_static(w->size[i]);
     if (weights && g->n_kernel && w->kernel[i] != FE_DYN &&
@@ -86,8 +91,11 @@ static fe_status complete(fe_ir *ir, fe_where where, const given *g,
                       "kernel_shape says %" PRId64 " in dimension %u but the "
                       "weights have %" PRId64,
                       g->kernel[i], i, w->kernel[i]);
-    if (w->kernel[i] < 1 && w->kernel[i] != FE_DYN)
-      return fe_error(ir->diags, where, NULL, "the kernel has size 0");
+    if ((w->kernel[i] < 1 && w->kernel[i] != FE_DYN) ||
+        w->kernel[i] > INT32_MAX)
+      return fe_error(ir->diags, where, NULL,
+                      "the kernel has size %" PRId64 " in dimension %u",
+                      w->kernel[i], i);
     w->stride[i] = g->n_strides ? g->strides[i] : 1;
     w->dilation[i] = g->n_dilations ? g->dilations[i] : 1;
     w->begin[i] = g->n_pads ? g->pads[i] : 0;

@@ -40,7 +40,7 @@ static fe_status infer_as(fe_infer *f, const roles *r, fe_dtype type) {
   int64_t group = fe_attr_i64(f->attrs, "group", 1);
   int64_t channels = fe_dim_static(x.d[1]), each = fe_dim_static(w.d[1]),
           filters = fe_dim_static(w.d[0]);
-  if (group < 1 || (filters != FE_DYN && filters % group))
+  if (group < 1 || group > INT32_MAX || (filters != FE_DYN && filters % group))
     return fe_infer_error(
         f, NULL, "%" PRId64 " filters cannot be cut into %" PRId64 " groups",
         filters, group);

@@ -94,7 +94,7 @@ static fe_status infer(fe_infer *f) {
                           "the input has %" PRId64 " channels but the weights "
                           "are for %" PRId64,
                           channels, of);
-  if (group < 1 || (of != FE_DYN && of % group))
+  if (group < 1 || group > INT32_MAX || (of != FE_DYN && of % group))
     return fe_infer_error(
         f, NULL, "the channels cannot be cut into %" PRId64 " groups", group);
   fe_dims out = {.rank = x.rank,

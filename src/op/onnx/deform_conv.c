@@ -42,6 +42,9 @@ static fe_status infer(fe_infer *f) {
                           "input and offset must have rank 4; channels and the "
                           "size of the kernel must be known when compiling");
   int64_t channels = fe_dim_static(x.d[1]);
+  if (win.kernel[0] > INT16_MAX || win.kernel[1] > INT16_MAX ||
+      channels > INT32_MAX)
+    return fe_infer_error(f, NULL, "the kernel or the input is too large");
   if (group < 1 || fields < 1 || channels % group || channels % fields)
     return fe_infer_error(f, NULL, "the channels cannot be cut into groups");
   int64_t taps = win.kernel[0] * win.kernel[1];

@@ -51,7 +51,8 @@ static fe_status infer_group(fe_infer *f) {
     return FE_FAILED;
   int64_t channels = x.rank < 2 ? -1 : fe_dim_static(x.d[1]);
   int64_t groups = fe_attr_i64(f->attrs, "num_groups", 0);
-  if (groups < 1 || (channels != FE_DYN && channels % groups))
+  if (groups < 1 || groups > INT32_MAX ||
+      (channels != FE_DYN && channels % groups))
     return fe_infer_error(
         f, NULL, "%" PRId64 " channels cannot be cut into %" PRId64 " groups",
         channels, groups);
@@ -196,10 +197,11 @@ static fe_status infer_lrn(fe_infer *f) {
   fe_dims x;
   if (fe_in_dims(f, 0, &x))
     return FE_FAILED;
-  if (x.rank < 2 || fe_attr_i64(f->attrs, "size", 0) < 1)
+  int64_t size = fe_attr_i64(f->attrs, "size", 0);
+  if (x.rank < 2 || size < 1 || size > INT32_MAX)
     return fe_infer_error(f, NULL,
-                          "the input must have channels and size must be "
-                          "positive");
+                          "the input must have channels, and size must be "
+                          "positive and not too large");
   fe_out_tensor(f, 0, fe_in_dtype(f, 0), &x);
   return FE_OK;
 }

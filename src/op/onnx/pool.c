@@ -161,11 +161,10 @@ static void open_kernel(pool *p, const char *name, unsigned n_out,
 }
 
 static void close_kernel(pool *p) {
-  int64_t per = 1;
+  MlirAffineExpr per = fe_dim_const(p->ir, 1), items, cost;
   for (unsigned i = 0; i < p->win.n; ++i)
-    per *= p->win.kernel[i];
-  MlirAffineExpr items, cost;
-  fe_sweep_extent(&p->k, 1, fe_dim_const(p->ir, per), &items, &cost);
+    per = fe_dim_mul(per, fe_dim_const(p->ir, p->win.kernel[i]));
+  fe_sweep_extent(&p->k, 1, per, &items, &cost);
   fe_kernel_end(&p->k, items, cost);
 }
 

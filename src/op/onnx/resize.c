@@ -199,12 +199,13 @@ static MlirAffineExpr scaled(fe_infer *f, MlirAffineExpr in, double scale) {
   int64_t n = fe_dim_static(in);
   if (scale == 1)
     return in;
-  if (scale > 0 && n != FE_DYN)
-    return fe_dim_const(f->ir, (int64_t)floorf((float)scale * (float)n));
+  float size = floorf((float)scale * (float)n);
+  if (scale > 0 && n != FE_DYN && size < (float)INT32_MAX)
+    return fe_dim_const(f->ir, (int64_t)size);
   if (scale > 1 && scale < INT32_MAX && scale == floor(scale))
     return fe_dim_mul(in, fe_dim_const(f->ir, (int64_t)scale));
   int exponent;
-  if (scale > 0 && scale < 1 && frexp(scale, &exponent) == 0.5)
+  if (scale > 1e-6 && scale < 1 && frexp(scale, &exponent) == 0.5)
     return fe_dim_floordiv(in, fe_dim_const(f->ir, (int64_t)(1 / scale)));
   return fe_fresh_dim(f);
 }
@@ -247,6 +248,10 @@ static fe_status infer_resize(fe_infer *f) {
                 common_scale(&q, &x, &sizes, &numerator, &denominator);
   for (unsigned i = 0; i < q.n; ++i) {
     MlirAffineExpr *d = &out.d[q.dim[i]];
+    fe_const scales;
+    if (!q.by_sizes && fe_const_of(ir, f->in[SCALES], &scales) &&
+        i < scales.count && !(fe_const_f64(&scales, i) > 0))
+      return fe_infer_error(f, NULL, "the scales must be positive");
     if (!q.by_sizes)
       *d = scaled(f, *d, constant_scale(ir, f->in[SCALES], i));
     else if (common)

@@ -56,10 +56,11 @@ static fe_status infer_regions(fe_infer *f, int64_t height, int64_t width,
   fe_dims x, rois;
   if (fe_in_dims(f, 0, &x) || fe_in_dims(f, 1, &rois))
     return FE_FAILED;
-  if (x.rank != 4 || rois.rank != 2 || height < 1 || width < 1)
+  if (x.rank != 4 || rois.rank != 2 || height < 1 || width < 1 ||
+      height > INT16_MAX || width > INT16_MAX)
     return fe_infer_error(f, NULL,
                           "the input must have rank 4, the regions rank 2, and "
-                          "the result a positive size");
+                          "the result a positive size that is not too large");
   int64_t n = fe_dim_static(rois.d[1]);
   if (n != FE_DYN && n != numbers)
     return fe_infer_error(

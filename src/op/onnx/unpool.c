@@ -157,15 +157,18 @@ static fe_status read_columns(fe_ir *ir, fe_where where, MlirOperation op,
                     "strides, dilations and pads must have one or two numbers "
                     "per dimension of the image");
   for (unsigned i = 0; i < n; ++i) {
-    c->stride[i] = n_strides ? strides[i] : 1;
-    c->dilation[i] = n_dilations ? dilations[i] : 1;
+    c->stride[i] = n_strides && strides[i] > 0 ? strides[i] : !n_strides;
+    c->dilation[i] =
+        n_dilations && dilations[i] > 0 ? dilations[i] : !n_dilations;
     c->begin[i] = n_pads ? pads[i] : 0;
     c->end[i] = n_pads ? pads[n + i] : 0;
-    if (c->stride[i] < 1 || c->dilation[i] < 1 || c->begin[i] < 0 ||
-        c->end[i] < 0)
-      return fe_error(ir->diags, where, NULL,
-                      "strides and dilations must be positive, pads must not "
-                      "be negative");
+    const int64_t numbers[] = {c->stride[i] - 1, c->dilation[i] - 1,
+                               c->begin[i], c->end[i]};
+    for (unsigned k = 0; k < FE_COUNT(numbers); ++k)
+      if (numbers[k] < 0 || numbers[k] >= INT32_MAX)
+        return fe_error(ir->diags, where, NULL,
+                        "strides and dilations must be positive, pads not "
+                        "negative, and none too large");
   }
   return FE_OK;
 }
