@@ -82,11 +82,9 @@ static bool output_kind_is_wrong(const fe_request *r) {
   return r->output && !r->phase && !fe_artifact_of(r->output, &kind);
 }
 
-static ferrule_status work(fe_session *s, const fe_request *r,
-                           const ferrule_options *options) {
-  ferrule_status status = fe_session_open(s, options);
-  if (status != FERRULE_OK)
-    return status;
+static ferrule_status work(fe_session *s, void *user) {
+  const fe_request *r = user;
+  ferrule_status status;
   if (output_kind_is_wrong(r))
     return emit(s, r); // reports it before the work is done
   if ((status = read_model(s, r)) != FERRULE_OK)
@@ -99,54 +97,34 @@ static ferrule_status work(fe_session *s, const fe_request *r,
                                               : fe_session_failed(s);
 }
 
-static ferrule_status serve(const fe_request *r,
-                            const ferrule_options *options) {
-  fe_session *s = calloc(1, sizeof *s);
-  if (!s)
-    return FERRULE_REFUSED;
-  ferrule_status status;
-  if (setjmp(s->oom)) {
-    if (options && options->diagnostic) {
-      ferrule_diagnostic d = {.severity = FERRULE_ERROR,
-                              .file = r->path,
-                              .message = "out of memory",
-                              .hint = "compile on a machine with more memory"};
-      options->diagnostic(options->user, &d);
-    }
-    status = FERRULE_REFUSED;
-  } else {
-    status = work(s, r, options);
-  }
-  fe_session_close(s);
-  free(s);
-  return status;
+static ferrule_status serve(fe_request r, const ferrule_options *options) {
+  return fe_session_do(options, r.path, work, &r);
 }
 
 ferrule_status ferrule_compile(const char *path, const char *output,
                                const ferrule_options *options) {
-  return serve(&(fe_request){.path = path, .output = output}, options);
+  return serve((fe_request){.path = path, .output = output}, options);
 }
 
 ferrule_status ferrule_compile_memory(const void *model, size_t size,
                                       const char *path, const char *output,
                                       const ferrule_options *options) {
   return serve(
-      &(fe_request){
-          .path = path, .data = model, .size = size, .output = output},
+      (fe_request){.path = path, .data = model, .size = size, .output = output},
       options);
 }
 
 ferrule_status ferrule_print(const char *path, const char *phase,
                              const char *output,
                              const ferrule_options *options) {
-  return serve(&(fe_request){.path = path, .phase = phase, .output = output},
+  return serve((fe_request){.path = path, .phase = phase, .output = output},
                options);
 }
 
 ferrule_status ferrule_load(const char *path, const ferrule_options *options,
                             ferrule_program **out) {
   *out = NULL;
-  return serve(&(fe_request){.path = path, .program = out}, options);
+  return serve((fe_request){.path = path, .program = out}, options);
 }
 
 ferrule_status ferrule_load_memory(const void *model, size_t size,
@@ -155,7 +133,7 @@ ferrule_status ferrule_load_memory(const void *model, size_t size,
                                    ferrule_program **out) {
   *out = NULL;
   return serve(
-      &(fe_request){.path = path, .data = model, .size = size, .program = out},
+      (fe_request){.path = path, .data = model, .size = size, .program = out},
       options);
 }
 

@@ -8,6 +8,7 @@
 
 #include "op/op.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const ferrule_severity severity_of[] = {
@@ -45,7 +46,8 @@ static bool is_identifier(const char *s) {
                    "0123456789") == n;
 }
 
-ferrule_status fe_session_open(fe_session *s, const ferrule_options *options) {
+static ferrule_status session_open(fe_session *s,
+                                   const ferrule_options *options) {
   static const ferrule_options defaults = {0};
   s->options = options ? *options : defaults;
   s->arena = fe_arena_create(&s->oom);
@@ -77,7 +79,7 @@ ferrule_status fe_session_open(fe_session *s, const ferrule_options *options) {
   return s->diags.errors ? fe_session_failed(s) : FERRULE_OK;
 }
 
-void fe_session_close(fe_session *s) {
+static void session_close(fe_session *s) {
   if (!mlirModuleIsNull(s->module))
     mlirModuleDestroy(s->module);
   if (s->ir.ctx.ptr)
@@ -90,6 +92,34 @@ void fe_session_close(fe_session *s) {
   if (s->arena)
     fe_arena_destroy(s->arena);
   memset(s, 0, sizeof *s);
+}
+
+static void report_no_memory(const ferrule_options *options, const char *path) {
+  if (!options || !options->diagnostic)
+    return;
+  ferrule_diagnostic d = {.severity = FERRULE_ERROR,
+                          .file = path,
+                          .message = "out of memory",
+                          .hint = "compile on a machine with more memory"};
+  options->diagnostic(options->user, &d);
+}
+
+ferrule_status fe_session_do(const ferrule_options *options, const char *path,
+                             ferrule_status (*work)(fe_session *s, void *user),
+                             void *user) {
+  fe_session *s = calloc(1, sizeof *s);
+  ferrule_status status = FERRULE_REFUSED;
+  if (!s || setjmp(s->oom)) {
+    report_no_memory(options, path);
+  } else {
+    status = session_open(s, options);
+    if (status == FERRULE_OK)
+      status = work(s, user);
+  }
+  if (s)
+    session_close(s);
+  free(s);
+  return status;
 }
 
 static bool ends_with(const char *s, const char *end) {

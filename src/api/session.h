@@ -30,11 +30,12 @@ typedef struct fe_session {
   jmp_buf oom;
 } fe_session;
 
-/// Makes context and options ready. FERRULE_USAGE for a bad option. Always
-/// close. `setjmp(s->oom)` is the caller's: see fe_session_guard.
-FE_NODISCARD ferrule_status fe_session_open(fe_session *s,
-                                            const ferrule_options *options);
-void fe_session_close(fe_session *s);
+/// Does `work` in a session with these options (NULL: defaults) and ends it.
+/// FERRULE_USAGE for a bad option; FERRULE_REFUSED, reported, when memory runs
+/// out on the way. `path` is for that message.
+ferrule_status fe_session_do(const ferrule_options *options, const char *path,
+                             ferrule_status (*work)(fe_session *s, void *user),
+                             void *user);
 /// Reads a model: .onnx, or a dump with its phase.
 FE_NODISCARD ferrule_status fe_session_read(fe_session *s, const char *path);
 FE_NODISCARD ferrule_status fe_session_read_memory(fe_session *s,

@@ -9,7 +9,6 @@
 #include "api/session.h"
 #include "cli/cli.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct fe_explained {
@@ -50,7 +49,8 @@ static void print_call(MlirOperation op, void *user) {
   e->calls++;
 }
 
-static ferrule_status explain(fe_session *s, const char *path) {
+static ferrule_status explain(fe_session *s, void *user) {
+  const char *path = user;
   ferrule_status status = fe_session_read(s, path);
   if (status == FERRULE_OK)
     status = fe_session_run(s, "schedule");
@@ -68,19 +68,5 @@ static ferrule_status explain(fe_session *s, const char *path) {
 }
 
 int fe_cli_explain(fe_cli *c, const char *path) {
-  fe_session *s = calloc(1, sizeof *s);
-  if (!s)
-    return FERRULE_REFUSED;
-  ferrule_status status;
-  if (setjmp(s->oom)) {
-    fe_cli_error(c, "out of memory");
-    status = FERRULE_REFUSED;
-  } else {
-    status = fe_session_open(s, &c->options);
-    if (status == FERRULE_OK)
-      status = explain(s, path);
-  }
-  fe_session_close(s);
-  free(s);
-  return (int)status;
+  return (int)fe_session_do(&c->options, path, explain, (void *)path);
 }

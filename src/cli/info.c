@@ -9,7 +9,6 @@
 #include "import/count.h"
 #include "op/flops.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct fe_totals {
@@ -108,7 +107,8 @@ static void print_memory(fe_session *s) {
     puts("memory     depends on the open dimensions");
 }
 
-static ferrule_status inform(fe_session *s, const char *path) {
+static ferrule_status inform(fe_session *s, void *user) {
+  const char *path = user;
   s->diags.file = path;
   if (fe_file_map(&s->diags, path, &s->file) != FE_OK)
     return FERRULE_REFUSED;
@@ -143,29 +143,12 @@ static ferrule_status inform(fe_session *s, const char *path) {
   return status;
 }
 
-static ferrule_status in_session(fe_cli *c, const char *path) {
-  fe_session *s = calloc(1, sizeof *s);
-  if (!s)
-    return FERRULE_REFUSED;
-  ferrule_status status;
-  if (setjmp(s->oom)) {
-    fe_cli_error(c, "out of memory");
-    status = FERRULE_REFUSED;
-  } else {
-    status = fe_session_open(s, &c->options);
-    if (status == FERRULE_OK)
-      status = inform(s, path);
-  }
-  fe_session_close(s);
-  free(s);
-  return status;
-}
-
 int fe_cmd_info(fe_cli *c) {
   const char *value;
   if (fe_cli_next(c, &value) == -2)
     return EXIT_USAGE;
   if (c->n_positional != 1)
     return fe_cli_usage(c, "one model is wanted");
-  return (int)in_session(c, c->positional[0]);
+  const char *path = c->positional[0];
+  return (int)fe_session_do(&c->options, path, inform, (void *)path);
 }

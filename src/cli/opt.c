@@ -17,8 +17,14 @@ enum { PASSES };
 const fe_cli_option fe_opt_options[] = {
     [PASSES] = {"passes", 'p', "A,B", "passes to run, in order"}, {0}};
 
-static ferrule_status run_passes(fe_session *s, const char *path,
-                                 char *passes) {
+typedef struct fe_opt_request {
+  const char *path;
+  char *passes; // cut up on the way
+} fe_opt_request;
+
+static ferrule_status run_passes(fe_session *s, void *user) {
+  const char *path = ((fe_opt_request *)user)->path;
+  char *passes = ((fe_opt_request *)user)->passes;
   if (fe_file_map(&s->diags, path, &s->file) != FE_OK)
     return FERRULE_REFUSED;
   const char *text =
@@ -49,25 +55,6 @@ static ferrule_status run_passes(fe_session *s, const char *path,
   return FERRULE_OK;
 }
 
-/// Everything between a session's setjmp and its end.
-static ferrule_status in_session(fe_cli *c, const char *path, char *passes) {
-  fe_session *s = calloc(1, sizeof *s);
-  if (!s)
-    return FERRULE_REFUSED;
-  ferrule_status status;
-  if (setjmp(s->oom)) {
-    fe_cli_error(c, "out of memory");
-    status = FERRULE_REFUSED;
-  } else {
-    status = fe_session_open(s, &c->options);
-    if (status == FERRULE_OK)
-      status = run_passes(s, path, passes);
-  }
-  fe_session_close(s);
-  free(s);
-  return status;
-}
-
 int fe_cmd_opt(fe_cli *c) {
   const char *value;
   char *passes = strdup("");
@@ -80,7 +67,8 @@ int fe_cmd_opt(fe_cli *c) {
   if (o != -2 && c->n_positional != 1)
     fe_cli_usage(c, "one file is wanted");
   else if (o != -2 && passes)
-    status = (int)in_session(c, c->positional[0], passes);
+    status = (int)fe_session_do(&c->options, c->positional[0], run_passes,
+                                &(fe_opt_request){c->positional[0], passes});
   free(passes);
   return status;
 }
