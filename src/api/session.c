@@ -108,9 +108,11 @@ ferrule_status fe_session_do(const ferrule_options *options, const char *path,
                              ferrule_status (*work)(fe_session *s, void *user),
                              void *user) {
   fe_session *s = calloc(1, sizeof *s);
-  ferrule_status status = FERRULE_REFUSED;
+  // read behind a longjmp
+  volatile ferrule_status status = FERRULE_REFUSED;
   if (!s || setjmp(s->oom)) {
     report_no_memory(options, path);
+    status = FERRULE_REFUSED;
   } else {
     status = session_open(s, options);
     if (status == FERRULE_OK)
