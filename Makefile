@@ -6,6 +6,7 @@
 #   make conformance   the official ONNX cases
 #   make check-asan    tests under the address and undefined sanitizers
 #   make format     clang-format over all sources
+#   make docs       the pages that ferrule prints: operators, walkthrough, man
 #
 # Every command first installs what it needs and does not find
 # (scripts/setup.sh); SETUP=: leaves that out.
@@ -46,6 +47,9 @@ check-asan: setup-test
 	@cmake --build $(BUILD)-asan -j $(JOBS)
 	@$(CTEST) --test-dir $(BUILD)-asan
 
+docs: all
+	@FERRULE_BUILD=$(abspath $(BUILD)) docs/generate.py
+
 format: setup-format
 	@git ls-files '*.c' '*.h' | xargs clang-format-22 -i
 
@@ -53,4 +57,5 @@ clean:
 	@rm -rf $(BUILD) $(BUILD)-asan
 
 .NOTPARALLEL:
-.PHONY: all demo test install bench conformance check-asan format clean
+.PHONY: all demo test install bench conformance check-asan format docs \
+  clean

@@ -72,6 +72,12 @@ void fe_cli_diagnostic(void *user, const ferrule_diagnostic *d);
 int fe_cli_explain(fe_cli *c, const char *path);
 
 extern const fe_command fe_commands[]; // terminated by a NULL name
+/// Options of compilation, shared by the commands that compile.
+extern const fe_cli_option fe_shared_options[];
+/// Explains one command, or (NULL) lists all.
+void fe_cli_help(FILE *to, const fe_command *c);
+/// The manual page, man/ferrule.1, from the same tables.
+void fe_cli_man(void);
 int fe_cmd_compile(fe_cli *c);
 int fe_cmd_run(fe_cli *c);
 int fe_cmd_bench(fe_cli *c);
@@ -79,5 +85,6 @@ int fe_cmd_info(fe_cli *c);
 int fe_cmd_profile(fe_cli *c);
 int fe_cmd_dialect(fe_cli *c);
 int fe_cmd_opt(fe_cli *c);
+int fe_cmd_operators(fe_cli *c);
 
 #endif

@@ -7,7 +7,8 @@
 #include "cli/cli.h"
 
 extern const fe_cli_option fe_compile_options[], fe_run_options[],
-    fe_bench_options[], fe_profile_options[], fe_opt_options[];
+    fe_bench_options[], fe_profile_options[], fe_opt_options[],
+    fe_operators_options[];
 
 const fe_command fe_commands[] = {
     {"compile", "MODEL -o OUT", "compile a model to native code",
@@ -52,6 +53,11 @@ const fe_command fe_commands[] = {
      "tests and\nfor looking at one pass.\n\nExample:\n"
      "  ferrule opt --passes=group,schedule model.mlir",
      fe_opt_options, true, fe_cmd_opt},
+    {"operators", "[NAME]", "list the operators that are supported",
+     "Prints the operator table: name, domain, the opsets that have it, and "
+     "what is not\nsupported of it.\n\nExamples:\n"
+     "  ferrule operators\n  ferrule operators Resize",
+     fe_operators_options, false, fe_cmd_operators},
     {"dialect", "NAME", "print a dialect as IRDL",
      "Prints the onnx or krnl dialect as IRDL, for mlir-opt.\n\nExample:\n"
      "  ferrule dialect onnx > onnx.irdl.mlir\n"

@@ -14,7 +14,7 @@
 //===-- Options of compilation, shared by most subcommands ------------------//
 
 enum { OPT_TARGET, OPT_DIM, OPT_PREFIX, OPT_LEVEL, OPT_JOBS, OPT_QUIET };
-static const fe_cli_option shared[] = {
+const fe_cli_option fe_shared_options[] = {
     {"target", 0, "CPU",
      "processor: native (default), x86-64-v2, x86-64-v3, x86-64-v4"},
     {"cpu", 0, "CPU", "the same as --target"},
@@ -139,13 +139,13 @@ int fe_cli_next(fe_cli *c, const char **value) {
     int i = find(c->command->options, word, value);
     if (i >= 0)
       return complete(c, &c->command->options[i], word, value) ? i : -2;
-    i = c->command->compiles ? find(shared, word, value) : -1;
+    i = c->command->compiles ? find(fe_shared_options, word, value) : -1;
     if (i < 0) {
       fe_cli_usage(c, "unknown option '%s'", word);
       return -2;
     }
-    if (!complete(c, &shared[i], word, value) ||
-        !take_shared(c, &shared[i], *value))
+    if (!complete(c, &fe_shared_options[i], word, value) ||
+        !take_shared(c, &fe_shared_options[i], *value))
       return -2;
   }
   return -1;
@@ -223,43 +223,26 @@ static void progress(void *user, const char *phase) {
   c->line_open = true;
 }
 
-//===-- Help ----------------------------------------------------------------//
-
-static void print_options(const fe_cli_option *o) {
-  for (; o && (o->name || o->letter); o++) {
-    char left[64];
-    int n = 0;
-    if (o->letter)
-      n += snprintf(left + n, sizeof left - (size_t)n, "-%c", o->letter);
-    if (o->name)
-      n += snprintf(left + n, sizeof left - (size_t)n, "%s--%s",
-                    o->letter ? ", " : "    ", o->name);
-    if (o->value)
-      snprintf(left + n, sizeof left - (size_t)n, " %s", o->value);
-    printf("  %-24s %s\n", left, o->help);
-  }
+static void no_command(const char *name) {
+  fprintf(stderr, "ferrule: there is no command '%s'; try 'ferrule --help'\n",
+          name);
 }
 
-static void print_help(const fe_command *c) {
-  if (!c) {
-    puts("Usage: ferrule COMMAND ...\n\n"
-         "Compiles trained neural networks to native code.\n\nCommands:");
-    for (c = fe_commands; c->name; c++)
-      printf("  %-10s %s\n", c->name, c->summary);
-    puts("\n'ferrule COMMAND --help' explains one, with an example.\n\n"
-         "Exit codes: 0 done, 1 the model was refused or a comparison failed,\n"
-         "2 wrong usage, 3 a defect of ferrule.");
-    return;
+/// 'ferrule help [COMMAND]'; the manual page is made by 'help --man'.
+static int help(const char *about) {
+  if (about && !strcmp(about, "--man")) {
+    fe_cli_man();
+    return 0;
   }
-  printf("Usage: ferrule %s %s\n\n%s\n", c->name, c->arguments, c->help);
-  if (c->options && (c->options->name || c->options->letter)) {
-    puts("\nOptions:");
-    print_options(c->options);
+  const fe_command *k = fe_commands;
+  while (about && k->name && strcmp(k->name, about))
+    k++;
+  if (about && !k->name) {
+    no_command(about);
+    return EXIT_USAGE;
   }
-  if (c->compiles) {
-    puts("\nOptions of compilation:");
-    print_options(shared);
-  }
+  fe_cli_help(stdout, about ? k : NULL);
+  return 0;
 }
 
 int main(int argc, char **argv) {
@@ -270,17 +253,12 @@ int main(int argc, char **argv) {
   c.options.progress = progress;
   c.options.user = &c;
   if (argc < 2) {
-    print_help(NULL);
+    fe_cli_help(stderr, NULL);
     return EXIT_USAGE;
   }
   const char *name = argv[1];
-  if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
-    const fe_command *k = fe_commands;
-    while (argc > 2 && k->name && strcmp(k->name, argv[2]))
-      k++;
-    print_help(argc > 2 && k->name ? k : NULL);
-    return 0;
-  }
+  if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
+    return help(argc > 2 ? argv[2] : NULL);
   if (!strcmp(name, "--version")) {
     printf("ferrule %s\n", ferrule_version());
     return 0;
@@ -291,7 +269,7 @@ int main(int argc, char **argv) {
     c.command = k;
     for (int i = 2; i < argc && strcmp(argv[i], "--"); i++)
       if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-        print_help(k);
+        fe_cli_help(stdout, k);
         return 0;
       }
     int code = k->run(&c);
@@ -304,7 +282,6 @@ int main(int argc, char **argv) {
     }
     return code;
   }
-  fprintf(stderr, "ferrule: there is no command '%s'; try 'ferrule --help'\n",
-          name);
+  no_command(name);
   return EXIT_USAGE;
 }
