@@ -80,7 +80,8 @@ void *fe_rt_alloc(fe_run *run, int64_t bytes) {
   if (bytes >= 0 && run->allocate && (uint64_t)bytes <= SIZE_MAX - extra)
     base = run->allocate(run->options->user, (size_t)bytes + extra);
   if (!base) {
-    run->status = FERRULE_RUN_NO_MEMORY;
+    // Sizes follow from the inputs: a negative one is their fault.
+    run->status = bytes < 0 ? FERRULE_RUN_BAD_INPUT : FERRULE_RUN_NO_MEMORY;
     return NULL;
   }
   uintptr_t data = (uintptr_t)base + sizeof(fe_block);
@@ -103,6 +104,10 @@ void fe_rt_free(fe_run *run, void *data) {
 }
 
 void *fe_rt_output(fe_run *run, ferrule_tensor *out, int64_t bytes) {
+  if (bytes < 0) {
+    run->status = FERRULE_RUN_BAD_INPUT;
+    return NULL;
+  }
   if (out->data) {
     if (out->capacity >= bytes)
       return out->data;
