@@ -17,6 +17,7 @@ const fe_generator fe_generators[] = {
     {"contract", fe_generate_contract},
     {"conv", fe_generate_conv},
     {"depthwise", fe_generate_depthwise},
+    {"interleave", fe_generate_interleave},
     {"pack", fe_generate_pack},
     {"pool", fe_generate_pool},
     {"unpack", fe_generate_unpack},

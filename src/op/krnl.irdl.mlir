@@ -158,6 +158,20 @@ irdl.dialect @krnl {
     }
   }
 
+  // Pixels that a convolution computed as channels to their places: input
+  // [N][sy*sx*(K/b)][H][W][b], strides sy, sx; pixel y, x of the result is
+  // pixel (y+py)/sy, (x+px)/sx of channel group (y+py)%sy, (x+px)%sx.
+  irdl.operation @interleave {
+    %input = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %strides = irdl.base "#builtin.dense_array"
+    %starts = irdl.base "#builtin.dense_array"
+    irdl.operands(input: %input, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"strides" = %strides, "starts" = %starts}
+  }
+
   // Maximum or average of a window. kind: "max", "average" (of the elements
   // in the image) or "average_padded" (the padding counts as zeros; what a
   // result's rounding up adds beyond it does not). Kernel sizes 0: the whole

@@ -51,9 +51,9 @@ typedef struct fe_grouping {
 } fe_grouping;
 
 /// Roots whose generators apply an epilogue.
-static const char *const takes_epilogue[] = {"krnl.conv", "krnl.contract",
-                                             "krnl.depthwise", "krnl.pool",
-                                             "krnl.winograd"};
+static const char *const takes_epilogue[] = {
+    "krnl.conv", "krnl.contract", "krnl.depthwise",
+    "krnl.pool", "krnl.winograd", "krnl.interleave"};
 /// krnl ops that are host code.
 static const char *const host_ops[] = {"krnl.weight", "krnl.reshape",
                                        "krnl.check"};

@@ -164,6 +164,8 @@ static const rule rules[] = {
     {"onnx.reduce_mean", fe_layout_pool},
     {"onnx.concat", fe_layout_concat},
     {"onnx.batch_normalization", fe_layout_batch_norm},
+    {"onnx.conv_transpose", fe_layout_conv_transpose},
+    {"onnx.resize", fe_layout_resize},
 };
 
 static bool apply_rules(fe_layout *l, MlirOperation op) {

@@ -9,6 +9,7 @@
 #ifndef FE_LAYOUT_H
 #define FE_LAYOUT_H
 
+#include "kernel/conv.h"
 #include "op/op.h"
 #include "target/target.h"
 
@@ -52,11 +53,23 @@ bool fe_layout_window_of(fe_layout *l, MlirOperation op,
                          const fe_image_dims *in, const int64_t *kernel,
                          fe_layout_window *out);
 
+/// A convolution to be made: out is its packed result.
+typedef struct fe_layout_conv_op {
+  fe_image_dims in, out;
+  fe_layout_window win;
+  fe_conv_shape shape;
+  const fe_float_at *weights, *bias; // bias NULL: none
+} fe_layout_conv_op;
+/// krnl.conv or krnl.winograd of the plain value x, before the current op.
+MlirValue fe_layout_conv_root(fe_layout *l, MlirValue x, fe_layout_conv_op *c);
+
 /// Each gives true when it has replaced the op.
 bool fe_layout_conv(fe_layout *l, MlirOperation op);
 bool fe_layout_pool(fe_layout *l, MlirOperation op);
 bool fe_layout_pointwise(fe_layout *l, MlirOperation op);
 bool fe_layout_concat(fe_layout *l, MlirOperation op);
+bool fe_layout_conv_transpose(fe_layout *l, MlirOperation op);
+bool fe_layout_resize(fe_layout *l, MlirOperation op);
 bool fe_layout_batch_norm(fe_layout *l, MlirOperation op);
 
 #endif

@@ -20,12 +20,7 @@
 /// Multiplications per output element below which moving data dominates.
 #define MIN_PRODUCTS 8
 
-typedef struct conv_op {
-  fe_image_dims in, out;
-  fe_layout_window win;
-  fe_conv_shape shape;
-  const fe_float_at *weights, *bias; // bias NULL: none
-} conv_op;
+typedef fe_layout_conv_op conv_op;
 
 static bool read(fe_layout *l, MlirOperation op, conv_op *c) {
   fe_ir *ir = l->ir;
@@ -164,39 +159,24 @@ static MlirValue winograd(fe_layout *l, const conv_op *c, fe_winograd_plan plan,
                         FE_COUNT(attrs), attrs);
 }
 
-bool fe_layout_conv(fe_layout *l, MlirOperation op) {
+MlirValue fe_layout_conv_root(fe_layout *l, MlirValue x, conv_op *c) {
   fe_ir *ir = l->ir;
-  conv_op c;
-  if (!read(l, op, &c))
-    return false;
-  MlirValue x = fe_operand(op, 0);
+  fe_conv_shape *s = &c->shape;
   bool known = !fe_is_null(fe_layout_known(l, x));
-  fe_conv_shape *s = &c.shape;
-  int64_t products = s->channels * s->kernel[0] * s->kernel[1];
-  if (!known && products < MIN_PRODUCTS)
-    return false;
-  if (s->groups > 1 && s->channels == 1 && s->groups == s->out_channels) {
-    depthwise(l, op, &c);
-    return true;
-  }
-  if (!fit_groups(l, &c))
-    return false;
   s->plain = !known && s->groups == 1 && s->channels < (int64_t)l->lanes / 2;
   int64_t panel = fe_conv_choose_panel(l->target, s), count;
   float *data =
-      fe_conv_pack_weights(ir->arena, l->lanes, panel, s, c.weights, &count);
+      fe_conv_pack_weights(ir->arena, l->lanes, panel, s, c->weights, &count);
   MlirValue in[3] = {s->plain ? fe_layout_plane(l, x) : fe_layout_pack(l, x),
                      fe_constant(ir, "weights", FE_F32, 1, &count, data),
-                     bias_of(l, &c)};
-  const fe_layout_window *w = &c.win;
+                     bias_of(l, c)};
+  const fe_layout_window *w = &c->win;
   fe_winograd_plan plan =
       w->dilation[0] == 1 && w->dilation[1] == 1
-          ? fe_winograd_choose(l->target, s, fe_dim_static(c.out.n))
+          ? fe_winograd_choose(l->target, s, fe_dim_static(c->out.n))
           : (fe_winograd_plan){0};
-  if (plan.tile) {
-    fe_layout_replace(l, fe_result(op, 0), winograd(l, &c, plan, panel, in));
-    return true;
-  }
+  if (plan.tile)
+    return winograd(l, c, plan, panel, in);
   MlirNamedAttribute attrs[] = {fe_at_i64s(ir, "kernel", 2, w->kernel),
                                 fe_at_i64s(ir, "strides", 2, w->stride),
                                 fe_at_i64s(ir, "dilations", 2, w->dilation),
@@ -204,8 +184,24 @@ bool fe_layout_conv(fe_layout *l, MlirOperation op) {
                                 fe_at_i64(ir, "channels", s->channels),
                                 fe_at_i64(ir, "groups", s->groups),
                                 fe_at_i64(ir, "panel", panel)};
-  fe_layout_replace(
-      l, fe_result(op, 0),
-      fe_layout_root(l, "krnl.conv", 3, in, &c.out, FE_COUNT(attrs), attrs));
+  return fe_layout_root(l, "krnl.conv", 3, in, &c->out, FE_COUNT(attrs), attrs);
+}
+
+bool fe_layout_conv(fe_layout *l, MlirOperation op) {
+  conv_op c;
+  if (!read(l, op, &c))
+    return false;
+  MlirValue x = fe_operand(op, 0);
+  const fe_conv_shape *s = &c.shape;
+  int64_t products = s->channels * s->kernel[0] * s->kernel[1];
+  if (fe_is_null(fe_layout_known(l, x)) && products < MIN_PRODUCTS)
+    return false;
+  if (s->groups > 1 && s->channels == 1 && s->groups == s->out_channels) {
+    depthwise(l, op, &c);
+    return true;
+  }
+  if (!fit_groups(l, &c))
+    return false;
+  fe_layout_replace(l, fe_result(op, 0), fe_layout_conv_root(l, x, &c));
   return true;
 }

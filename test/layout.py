@@ -1,0 +1,194 @@
+"""Networks of convolutions, as layout assignment sees them, against ONNX Runtime.
+
+Each case is a small graph with channel counts that blocks divide or not, with
+static sizes and with dynamic ones, for this processor and one with narrower
+vectors.
+"""
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import TensorProto, helper, numpy_helper
+
+import ferrule
+
+RNG = np.random.default_rng(1)
+
+
+class Net:
+    """Nodes behind one another; every method gives the name of its result."""
+
+    def __init__(self):
+        self.nodes, self.consts, self.n = [], [], 0
+
+    def const(self, array):
+        self.n += 1
+        self.consts.append(numpy_helper.from_array(np.asarray(array), f"c{self.n}"))
+        return f"c{self.n}"
+
+    def op(self, kind, *inputs, **attributes):
+        self.n += 1
+        self.nodes.append(helper.make_node(
+            kind, list(inputs), [f"t{self.n}"], f"n{self.n}", **attributes))
+        return f"t{self.n}"
+
+    def floats(self, *shape, scale=1.0):
+        return self.const((RNG.standard_normal(shape) * scale).astype(np.float32))
+
+    def conv(self, x, c, k, *kernel, group=1, bias=True, **attributes):
+        scale = 1 / np.sqrt(c // group * np.prod(kernel))
+        inputs = [x, self.floats(k, c // group, *kernel, scale=scale)]
+        if bias:
+            inputs.append(self.floats(k))
+        return self.op("Conv", *inputs, group=group, **attributes)
+
+    def transposed(self, x, c, k, *kernel, bias=True, **attributes):
+        inputs = [x, self.floats(c, k, *kernel, scale=1 / np.sqrt(c))]
+        if bias:
+            inputs.append(self.floats(k))
+        return self.op("ConvTranspose", *inputs, **attributes)
+
+
+def residual(n, x):
+    a = n.op("Relu", n.conv(x, 24, 40, 3, 3, pads=[1, 1, 1, 1]))
+    b = n.conv(a, 40, 40, 3, 3, pads=[1, 1, 1, 1], bias=False)
+    return n.op("Relu", n.op("Add", n.op("Sub", b, a), n.conv(x, 24, 40, 1, 1)))
+
+
+def squeeze_excite(n, x):
+    a = n.op("HardSwish", n.conv(x, 24, 48, 1, 1))
+    s = n.op("GlobalAveragePool", a)
+    s = n.op("Relu", n.conv(s, 48, 12, 1, 1))
+    s = n.op("Sigmoid", n.conv(s, 12, 48, 1, 1))
+    return n.conv(n.op("Mul", a, s), 48, 24, 1, 1)
+
+
+def attention_of_pixels(n, x):
+    a = n.conv(x, 24, 32, 1, 1)
+    m = n.op("Sigmoid", n.conv(a, 32, 1, 3, 3, pads=[1, 1, 1, 1]))
+    b = n.op("Mul", a, m)
+    b = n.op("Add", b, n.floats(32, 1, 1))
+    b = n.op("Mul", b, n.floats(1, 1, 1, 1))
+    return n.op("Clip", b, n.const(np.float32(-1)), n.const(np.float32(1)))
+
+
+def dense(n, x):
+    parts = [n.conv(x, 24, 32, 1, 1)]
+    for i in range(3):
+        c = 32 + 16 * i
+        y = parts[0] if i == 0 else n.op("Concat", *parts, axis=1)
+        y = n.op("BatchNormalization", y, n.floats(c), n.floats(c), n.floats(c),
+                 n.const(RNG.random(c).astype(np.float32) + 0.5), epsilon=1e-3)
+        parts.append(n.conv(n.op("Relu", y), c, 16, 3, 3, pads=[1, 1, 1, 1]))
+    return n.op("Concat", *parts, axis=1)
+
+
+def odd_concat(n, x):
+    a, b = n.conv(x, 24, 20, 1, 1), n.conv(x, 24, 12, 1, 1)
+    y = n.op("Concat", a, b, axis=1)
+    return n.conv(y, 32, 20, 1, 1)
+
+
+def groups(n, x):
+    a = n.conv(x, 24, 64, 1, 1)
+    for group, k in [(4, 64), (16, 64), (2, 32)]:
+        a = n.op("Relu", n.conv(a, 64 if k == 64 or group == 2 else 32, k, 3, 3,
+                                group=group, pads=[1, 1, 1, 1]))
+    a = n.conv(a, 32, 32, 3, 3, group=32, pads=[1, 1, 1, 1], strides=[2, 2])
+    return n.conv(a, 32, 36, 5, 5, group=4, pads=[2, 2, 2, 2])
+
+
+def pools(n, x):
+    a = n.conv(x, 24, 20, 3, 3, strides=[2, 2])
+    b = n.op("MaxPool", a, kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1)
+    c = n.op("AveragePool", a, kernel_shape=[3, 3], strides=[2, 2],
+             pads=[1, 1, 1, 1])
+    d = n.op("AveragePool", n.op("Relu", c), kernel_shape=[2, 2],
+             pads=[0, 1, 1, 0], count_include_pad=1)
+    m = n.op("ReduceMean", n.conv(b, 20, 30, 1, 1), n.const(np.array([2, 3])),
+             keepdims=0)
+    return n.op("Add", n.op("GlobalMaxPool", d),
+                n.op("Unsqueeze", n.op("MatMul", m, n.floats(30, 20)),
+                     n.const(np.array([2, 3]))))
+
+
+def same(n, x):
+    a = n.conv(x, 24, 16, 4, 4, auto_pad="SAME_UPPER")
+    b = n.conv(a, 16, 16, 3, 2, auto_pad="SAME_LOWER")
+    return n.conv(b, 16, 8, 3, 3, auto_pad="VALID")
+
+
+def upsample(n, x):
+    a = n.op("Relu", n.conv(x, 24, 32, 3, 3, pads=[1, 1, 1, 1]))
+    a = n.op("Resize", a, "", n.const(np.array([1, 1, 2, 2], np.float32)),
+             mode="nearest", coordinate_transformation_mode="asymmetric",
+             nearest_mode="floor")
+    a = n.conv(a, 32, 20, 3, 3, pads=[1, 1, 1, 1])
+    b = n.op("Relu", n.transposed(a, 20, 24, 2, 2, strides=[2, 2]))
+    c = n.transposed(b, 24, 16, 3, 3, strides=[2, 2], pads=[1, 1, 1, 1],
+                     output_padding=[1, 1], bias=False)
+    d = n.transposed(c, 16, 20, 4, 3, strides=[2, 1], pads=[1, 1, 1, 1])
+    return n.op("Sigmoid", d)
+
+
+def rows(n, x):
+    a = n.op("Relu", n.conv(x, 24, 40, 3, pads=[1, 1]))
+    b = n.conv(a, 40, 40, 5, group=40, pads=[2, 2], strides=[2])
+    c = n.op("MaxPool", b, kernel_shape=[3], strides=[2])
+    c = n.op("Mul", c, n.floats(40, 1))
+    return n.op("Concat", n.conv(c, 40, 16, 1), n.conv(c, 40, 32, 1), axis=1)
+
+
+CASES = [
+    (residual, 24, (19, 30)), (squeeze_excite, 24, (9, 14)),
+    (attention_of_pixels, 24, (11, 20)), (dense, 24, (15, 16)),
+    (odd_concat, 24, (8, 33)), (groups, 24, (14, 14)), (pools, 24, (33, 29)),
+    (same, 24, (13, 31)), (upsample, 24, (7, 9)), (rows, 24, (50,)),
+]
+
+
+def build(body, channels, size, dynamic, path):
+    net = Net()
+    y = body(net, "x")
+    shape = [2, channels, *size]
+    if dynamic:
+        shape = ["n", channels, *[f"d{i}" for i in range(len(size))]]
+    graph = helper.make_graph(
+        net.nodes, body.__name__,
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info(y, TensorProto.FLOAT, None)], net.consts)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)])
+    model.ir_version = 8
+    onnx.save(model, path)
+
+
+def main():
+    failed = 0
+    names = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        for body, channels, size in CASES:
+            if names and body.__name__ not in names:
+                continue
+            for dynamic in (False, True):
+                path = f"{folder}/{body.__name__}.onnx"
+                build(body, channels, size, dynamic, path)
+                x = RNG.standard_normal((2, channels, *size)).astype(np.float32)
+                session = ort.InferenceSession(
+                    path, providers=["CPUExecutionProvider"])
+                want = session.run(None, {"x": x})[0]
+                for target in (b"native", b"x86-64-v3"):
+                    model = ferrule.load(path, target=target)
+                    got = next(iter(model.run({"x": x}).values()))
+                    error = np.abs(got - want).max() / np.abs(want).max()
+                    ok = got.shape == want.shape and error < 2e-5
+                    failed += not ok
+                    print(f"{body.__name__:20} {'dynamic' if dynamic else ''} "
+                          f"{target.decode()} {got.shape} error {error:.1e} "
+                          f"{'' if ok else 'FAILED'}", flush=True)
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()
