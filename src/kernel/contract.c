@@ -679,6 +679,25 @@ static void set_extent(contract *c) {
   fe_gen_end(g, count, fe_dim_mul(cost, fe_dim_const(g->ir, 2)));
 }
 
+/// The plan as knobs. A block of rows is made of whole tiles where the number
+/// of rows is not known.
+static fe_status schedule(contract *c) {
+  int64_t rows = c->p.rows, row_block = c->p.row_block, k_block = c->p.k_block;
+  const fe_knob knobs[] = {{"rows", &rows, 1, 32},
+                           {"row_block", &row_block, 1, 1 << 20},
+                           {"k_block", &k_block, 0, 1 << 16}};
+  if (fe_schedule(&c->g, FE_COUNT(knobs), knobs) != FE_OK)
+    return FE_FAILED;
+  if (c->m == FE_DYN || row_block < c->m)
+    row_block = (row_block + rows - 1) / rows * rows;
+  if (c->m != FE_DYN && row_block > c->m)
+    row_block = c->m;
+  c->p.rows = (unsigned)rows;
+  c->p.row_block = row_block;
+  c->p.k_block = k_block;
+  return FE_OK;
+}
+
 fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
                                MlirModule module, MlirOperation func) {
   contract c = {0};
@@ -688,6 +707,8 @@ fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
   c.p = fe_contract_choose(target, bits, c.m, c.n, c.k, c.form == B_PANELS,
                            c.form == B_COLUMNS);
   c.width = (int64_t)c.p.vectors * c.p.lanes;
+  if (schedule(&c) != FE_OK)
+    return fe_gen_abandon(&c.g);
   MlirValue b = c.g.arg[c.b];
   if (c.form == B_PANELS && fe_static_dim(b, fe_rank(b) - 1) != c.width)
     return bad(&c, "panels are not of the width of this target");

@@ -459,25 +459,44 @@ static void choose(conv *c) {
   int64_t cycles = m * nk * c->channels * w->kernel[0] * w->kernel[1] / 2 + 1;
   int64_t part = PART_CYCLES / cycles;
   c->tiles_of_part = part < 4 ? 4 : part > 16 ? 16 : part;
-  if (w->out[0] == 1) {
-    c->parts = TILES_OF_ROW;
-    c->n_parts = fe_ceildiv(ir, fe_window_tiles(ir, w, m),
-                            fe_index(ir, c->tiles_of_part));
-  } else if (pixels != FE_DYN && pixels <= PATTERN_MAX && w->out[1] < 12 &&
-             w->in[1] != FE_DYN &&
-             w->kernel[0] * w->kernel[1] * (pixels / m + 1) <= 64) {
-    c->parts = WHOLE_PATTERN;
-    c->n_parts = fe_index(ir, 1);
-  } else {
-    c->parts = ROWS;
-    part = c->tiles_of_part;
-    c->rows_of_part = tiles == FE_DYN || tiles >= part ? 1 : part / tiles;
-    c->n_parts = fe_ceildiv(ir, w->out_size[0], fe_index(ir, c->rows_of_part));
-  }
+  c->rows_of_part = tiles == FE_DYN || tiles >= c->tiles_of_part
+                        ? 1
+                        : c->tiles_of_part / tiles;
+  c->parts = w->out[0] == 1 ? TILES_OF_ROW
+             : pixels != FE_DYN && pixels <= PATTERN_MAX && w->out[1] < 12 &&
+                     w->in[1] != FE_DYN &&
+                     w->kernel[0] * w->kernel[1] * (pixels / m + 1) <= 64
+                 ? WHOLE_PATTERN
+                 : ROWS;
   c->order = !stays || weights < (int64_t)t->l2_bytes / 2 ? IMAGE_PART_PANEL
              : weights > image                            ? PANEL_IMAGE_PART
                                                           : IMAGE_PANEL_PART;
   c->prefetch = weights > (int64_t)t->l2_bytes / 4 && !c->plain;
+}
+
+/// The choices as knobs. `order`: 0 panels, images, parts of an image from
+/// outside to inside; 1 images, panels, parts; 2 images, parts, panels.
+static fe_status schedule(conv *c) {
+  fe_ir *ir = c->g.ir;
+  fe_window *w = &c->win;
+  int64_t order = c->order, prefetch = c->prefetch;
+  const fe_knob knobs[] = {{"order", &order, 0, IMAGE_PART_PANEL},
+                           {"prefetch", &prefetch, 0, !c->plain},
+                           {"tiles_of_part", &c->tiles_of_part, 1, 64},
+                           {"rows_of_part", &c->rows_of_part, 1, 64}};
+  if (fe_schedule(&c->g, FE_COUNT(knobs), knobs) != FE_OK)
+    return FE_FAILED;
+  c->order = (conv_order)order;
+  c->prefetch = prefetch;
+  int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;
+  c->n_parts = fe_index(ir, 1);
+  if (c->parts == TILES_OF_ROW)
+    c->n_parts =
+        fe_ceildiv(ir, fe_window_tiles(ir, w, fe_conv_rows(c->g.target, nk)),
+                   fe_index(ir, c->tiles_of_part));
+  else if (c->parts == ROWS)
+    c->n_parts = fe_ceildiv(ir, w->out_size[0], fe_index(ir, c->rows_of_part));
+  return FE_OK;
 }
 
 /// Items and operations of each, from the sizes of the arguments.
@@ -531,6 +550,8 @@ fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
   c->bias = g->flat[bias];
   fe_window_read(ir, g->root, g->arg[in], g->dest, &c->win);
   choose(c);
+  if (schedule(c) != FE_OK)
+    return fe_gen_abandon(g);
   c->n_images = fe_dim(ir, g->dest, 0);
   c->n_panels = fe_index(ir, c->panels.main + (c->panels.last ? 1 : 0));
   if (fe_epilogue_has_loop(&c->epilogue)) {

@@ -69,6 +69,18 @@ MlirAffineExpr fe_gen_dim(const fe_gen *g, unsigned a, unsigned d);
 void fe_gen_end(fe_gen *g, MlirAffineExpr items, MlirAffineExpr cost);
 fe_status fe_gen_abandon(fe_gen *g);
 
+//===-- Choices -------------------------------------------------------------//
+
+/// A number that a generator has chosen. The kernel shows all of them in its
+/// attribute `krnl.schedule = {rows = 8 : i64, ...}`; put on the tensor form
+/// (in a dump of the phase `group`), the attribute overrides the choice.
+typedef struct fe_knob {
+  const char *name;
+  int64_t *value, low, high; // what is admitted
+} fe_knob;
+/// Reports names that are not known and values that are not admitted.
+FE_NODISCARD fe_status fe_schedule(fe_gen *g, unsigned n, const fe_knob *knobs);
+
 //===-- The epilogue --------------------------------------------------------//
 
 /// The elementwise ops behind the root. Chain value 0 is the root's result,
