@@ -10,12 +10,13 @@
 // A crash, a run of more than 10 seconds or a memory above 2 GiB ends the
 // program; the number of the run is printed, and `-1` repeats that one alone
 // (`-d FILE` with it writes the damaged model). With `-p`, what imports goes
-// on through the phases up to that one. Models with control flow and
-// functions are built in, see seeds below.
+// on through the phases up to that one (`emit`: until it could be run). Models
+// with control flow and functions are built in, see seeds below.
 //
 //===----------------------------------------------------------------------===//
 #include "onnx_writer.h"
 
+#include "ferrule/compiler.h"
 #include "import/onnx.h"
 #include "op/op.h"
 #include "pass/pass.h"
@@ -206,6 +207,31 @@ static void receive(void *user, const fe_diag *diag) {
             diag->where.op ? diag->where.op : "", diag->message);
 }
 
+static void count_error(void *user, const ferrule_diagnostic *d) {
+  size_t *counts = user; // all, internal
+  counts[0] += d->severity >= FERRULE_ERROR;
+  counts[1] += d->severity == FERRULE_BUG;
+  if (d->severity == FERRULE_BUG)
+    fprintf(stderr, "internal: %s\n", d->message);
+}
+
+/// The whole way to code in this process. Gives the internal errors.
+static unsigned compile(size_t size, size_t run, bool *good) {
+  size_t counts[2] = {0};
+  ferrule_options o = {
+      .opt_level = 1, .diagnostic = count_error, .user = counts};
+  ferrule_program *program = NULL;
+  ferrule_status status =
+      ferrule_load_memory(work, size, "fuzz/model.onnx", &o, &program);
+  if ((status == FERRULE_OK) != (counts[0] == 0)) {
+    fprintf(stderr, "run %zu: status %d with %zu errors\n", run, (int)status,
+            counts[0]);
+    *good = false;
+  }
+  ferrule_program_destroy(program);
+  return (unsigned)counts[1];
+}
+
 /// False when the importer broke its promises.
 static bool import(MlirContext ctx, fe_diags *d, size_t size, size_t run,
                    const char *until, size_t *modules) {
@@ -231,8 +257,11 @@ static bool import(MlirContext ctx, fe_diags *d, size_t size, size_t run,
     fe_target storage;
     fe_pass_options o = {.target = fe_target_find("x86-64-v3", &storage),
                          .opt_level = 2};
-    if (until && fe_run_phases(&ir, &m, &o, NULL, until, NULL, NULL) != FE_OK &&
-        !d->errors) {
+    if (until && !strcmp(until, "emit"))
+      d->internal += compile(size, run, &good);
+    else if (until &&
+             fe_run_phases(&ir, &m, &o, NULL, until, NULL, NULL) != FE_OK &&
+             !d->errors) {
       fprintf(stderr, "run %zu: a phase failed without a message\n", run);
       good = false;
     }
