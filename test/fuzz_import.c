@@ -3,11 +3,11 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-//   fuzz_import [-n RUNS] [-s SEED] [-1 RUN] [-p PHASE] MODEL...
+//   fuzz_import [-n RUNS] [-s SEED] [-1 RUN] [-p PHASE] [-t SECONDS] MODEL...
 //
 // Damages each model in turn, deterministically from the seed, and imports it:
 // whatever comes out, a refusal must have said why, and a module must print.
-// A crash, a run of more than 10 seconds or a memory above 2 GiB ends the
+// A crash, a run of too slow or a memory above 2 GiB ends the
 // program; the number of the run is printed, and `-1` repeats that one alone
 // (`-d FILE` with it writes the damaged model). With `-p`, what imports goes
 // on through the phases up to that one (`emit`: until it could be run). Models
@@ -22,6 +22,7 @@
 #include "pass/pass.h"
 #include "target/target.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -281,6 +282,18 @@ static bool memory_is_fine(size_t run) {
   return false;
 }
 
+/// The number of the run, for the signal handler.
+static volatile sig_atomic_t current;
+
+static void too_slow(int signal) {
+  (void)signal;
+  char text[] = "run ........: too slow\n";
+  for (long i = 11, n = current; i > 3; i--, n /= 10)
+    text[i] = (char)('0' + n % 10);
+  (void)!write(2, text, sizeof(text) - 1);
+  _exit(1);
+}
+
 static void dump(const char *path, size_t size) {
   FILE *f = fopen(path, "wb");
   if (f) {
@@ -293,8 +306,9 @@ int main(int argc, char **argv) {
   size_t runs = 1000, only = SIZE_MAX, n = 0, modules = 0, internal = 0;
   uint64_t seed = 1;
   const char *dump_path = NULL, *until = NULL;
+  unsigned limit = 10;
   int option;
-  while ((option = getopt(argc, argv, "n:s:1:d:p:")) != -1) {
+  while ((option = getopt(argc, argv, "n:s:1:d:p:t:")) != -1) {
     if (option == 'n')
       runs = strtoull(optarg, NULL, 10);
     else if (option == 's')
@@ -303,6 +317,8 @@ int main(int argc, char **argv) {
       only = strtoull(optarg, NULL, 10);
     else if (option == 'p')
       until = optarg;
+    else if (option == 't')
+      limit = (unsigned)strtoul(optarg, NULL, 10);
     else if (option == 'd')
       dump_path = optarg;
     else
@@ -329,6 +345,7 @@ int main(int argc, char **argv) {
   work = malloc(room);
   if (!work)
     return 2;
+  signal(SIGALRM, too_slow);
   bool good = true;
   MlirContext ctx = {0};
   const char *irdl[] = {fe_onnx_irdl(arena), fe_krnl_irdl};
@@ -347,7 +364,8 @@ int main(int argc, char **argv) {
     size_t size = damage(&r, models, n, run % n);
     if (dump_path)
       dump(dump_path, size);
-    alarm(10);
+    current = (sig_atomic_t)run;
+    alarm(limit);
     unsigned before = diags.internal;
     good =
         import(ctx, &diags, size, run, until, &modules) && memory_is_fine(run);
