@@ -34,8 +34,9 @@ def type_of(array):
 
 
 def model_of(op, inputs, outputs=1, opset=22, domain="", dynamic=False,
-             constants=(), **attributes):
-    """A model of one node. `dynamic`: True, or a list of numbers of inputs."""
+             constants=(), version=1, **attributes):
+    """A model of one node. `dynamic`: True, or a list of numbers of inputs;
+    version: opset of the domain."""
     names = [f"in{i}" if a is not None else "" for i, a in enumerate(inputs)]
     out = [f"out{i}" for i in range(outputs)]
     node = helper.make_node(op, names, out, domain=domain, **attributes)
@@ -53,7 +54,7 @@ def model_of(op, inputs, outputs=1, opset=22, domain="", dynamic=False,
     graph = helper.make_graph([node], "test", infos, results, initializers)
     opsets = [helper.make_opsetid("", opset)]
     if domain:
-        opsets.append(helper.make_opsetid(domain, 1))
+        opsets.append(helper.make_opsetid(domain, version))
     return helper.make_model(graph, opset_imports=opsets,
                              ir_version=IR_VERSION)
 

@@ -1,0 +1,383 @@
+//===- ml_features.c - ai.onnx.ml: preparation of features -------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Binarizer, Scaler, Normalizer, Imputer, FeatureVectorizer, OneHotEncoder,
+// LabelEncoder, ArrayFeatureExtractor: rewritten at import into operators of
+// the default domain, which fuse. Texts have no place in compiled models: the
+// forms with string keys or values are refused.
+//
+//===----------------------------------------------------------------------===//
+#include "op/ml.h"
+
+#include <math.h>
+#include <string.h>
+
+//===-- Helpers of all ai.onnx.ml families ----------------------------------//
+
+fe_status fe_ml_error(const fe_node *n, const char *attr, const char *message) {
+  fe_where where = n->where;
+  where.op = n->row->name;
+  where.attr = attr;
+  return fe_error(n->ir->diags, where, NULL, "%s", message);
+}
+
+const fe_node_attr *fe_ml_attr(fe_node *n, const char *name) {
+  const fe_node_attr *a = fe_node_attr_find(n, name);
+  return a && (a->n || a->kind == FE_A_INT || a->kind == FE_A_FLOAT ||
+               a->kind == FE_A_TENSOR)
+             ? a
+             : NULL;
+}
+
+MlirValue fe_ml_floats(fe_ir *ir, size_t count, const float *v) {
+  int64_t n = (int64_t)count;
+  return fe_constant(ir, NULL, FE_F32, 1, &n,
+                     fe_memdup(ir->arena, v, count * sizeof *v));
+}
+
+MlirValue fe_ml_cast(fe_ir *ir, MlirValue v, fe_dtype t) {
+  if (fe_is_null(v) || fe_dtype_of_elem(fe_elem_of(v)) == t)
+    return v;
+  MlirNamedAttribute to = fe_at_i64(ir, "to", t);
+  return fe_first(fe_onnx(ir, "cast", 1, &v, 1, 1, &to));
+}
+
+fe_dtype fe_ml_type(MlirValue v) {
+  return fe_is_null(v) ? FE_UNDEFINED : fe_dtype_of_elem(fe_elem_of(v));
+}
+
+static fe_status done(MlirValue v, MlirValue *results) {
+  results[0] = v;
+  return fe_is_null(v) ? FE_FAILED : FE_OK;
+}
+
+/// The only input, a tensor of numbers.
+static bool one_input(const fe_node *n) {
+  return n->in.n == 1 && !fe_is_null(n->in.at[0]) &&
+         fe_ml_type(n->in.at[0]) != FE_STRING &&
+         fe_ml_type(n->in.at[0]) != FE_UNDEFINED;
+}
+
+#define NEEDS_ONE_INPUT(n)                                                     \
+  if (!one_input(n))                                                           \
+  return fe_ml_error((n), NULL, "the input must be one tensor of numbers")
+
+//===-- Elementwise ---------------------------------------------------------//
+
+static fe_status expand_binarizer(fe_node *n, MlirValue *results) {
+  NEEDS_ONE_INPUT(n);
+  fe_ir *ir = n->ir;
+  MlirValue x = n->in.at[0];
+  fe_dtype t = fe_ml_type(x), as = fe_dtype_is_float(t) ? t : FE_F64;
+  const fe_node_attr *a = fe_ml_attr(n, "threshold");
+  MlirValue above = fe_onnx1(ir, "Greater", fe_ml_cast(ir, x, as),
+                             fe_constant_scalar(ir, as, a ? a->f : 0));
+  return done(fe_ml_cast(ir, above, t), results);
+}
+
+static fe_status expand_scaler(fe_node *n, MlirValue *results) {
+  NEEDS_ONE_INPUT(n);
+  fe_ir *ir = n->ir;
+  MlirValue x = fe_ml_cast(ir, n->in.at[0], FE_F32);
+  const fe_node_attr *offset = fe_ml_attr(n, "offset");
+  const fe_node_attr *scale = fe_ml_attr(n, "scale");
+  if (offset)
+    x = fe_onnx1(ir, "Sub", x, fe_ml_floats(ir, offset->n, offset->floats));
+  if (scale)
+    x = fe_onnx1(ir, "Mul", x, fe_ml_floats(ir, scale->n, scale->floats));
+  return done(x, results);
+}
+
+/// Divides by the norm of the last dim; rows of zeros stay.
+static fe_status expand_normalizer(fe_node *n, MlirValue *results) {
+  NEEDS_ONE_INPUT(n);
+  fe_ir *ir = n->ir;
+  MlirValue x = fe_ml_cast(ir, n->in.at[0], FE_F32);
+  const fe_node_attr *norm = fe_ml_attr(n, "norm");
+  const char *name = norm ? norm->s : "MAX";
+  int64_t last = -1;
+  MlirValue by = {0}, axes = fe_constant_i64s(ir, 1, &last);
+  if (!strcmp(name, "MAX"))
+    by = fe_onnx1(ir, "ReduceMax", fe_onnx1(ir, "Abs", x), axes);
+  else if (!strcmp(name, "L1"))
+    by = fe_onnx1(ir, "ReduceL1", x, axes);
+  else if (!strcmp(name, "L2"))
+    by = fe_onnx1(ir, "ReduceL2", x, axes);
+  else
+    return fe_ml_error(n, "norm", "the norm must be MAX, L1 or L2");
+  MlirValue zero = fe_constant_scalar(ir, FE_F32, 0);
+  MlirValue one = fe_constant_scalar(ir, FE_F32, 1);
+  by = fe_onnx1(ir, "Where", fe_onnx1(ir, "Equal", by, zero), one, by);
+  return done(fe_onnx1(ir, "Div", x, by), results);
+}
+
+static fe_status expand_imputer(fe_node *n, MlirValue *results) {
+  NEEDS_ONE_INPUT(n);
+  fe_ir *ir = n->ir;
+  MlirValue x = n->in.at[0], missing, values;
+  fe_dtype t = fe_ml_type(x);
+  const fe_node_attr *floats = fe_ml_attr(n, "imputed_value_floats");
+  const fe_node_attr *ints = fe_ml_attr(n, "imputed_value_int64s");
+  if (fe_dtype_is_float(t)) {
+    if (!floats)
+      return fe_ml_error(n, "imputed_value_floats", "there are no values");
+    const fe_node_attr *a = fe_ml_attr(n, "replaced_value_float");
+    double replaced = a ? a->f : 0;
+    values = fe_ml_cast(ir, fe_ml_floats(ir, floats->n, floats->floats), t);
+    missing = isnan(replaced) ? fe_onnx1(ir, "IsNaN", x)
+                              : fe_onnx1(ir, "Equal", x,
+                                         fe_constant_scalar(ir, t, replaced));
+  } else {
+    if (!ints)
+      return fe_ml_error(n, "imputed_value_int64s", "there are no values");
+    const fe_node_attr *a = fe_ml_attr(n, "replaced_value_int64");
+    int64_t *replaced = FE_NEW(ir->arena, int64_t);
+    *replaced = a ? a->i : 0;
+    values =
+        fe_ml_cast(ir, fe_constant_i64s(ir, (unsigned)ints->n, ints->ints), t);
+    missing = fe_onnx1(
+        ir, "Equal", x,
+        fe_ml_cast(ir, fe_constant(ir, NULL, FE_I64, 0, NULL, replaced), t));
+  }
+  return done(fe_onnx1(ir, "Where", missing, values, x), results);
+}
+
+//===-- FeatureVectorizer, ArrayFeatureExtractor ----------------------------//
+
+static fe_status expand_vectorizer(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  const fe_node_attr *dims = fe_ml_attr(n, "inputdimensions");
+  if (!n->in.n || (dims && dims->n != n->in.n))
+    return fe_ml_error(n, "inputdimensions",
+                       "there must be one dimension per input");
+  MlirValue *parts = FE_NEW_N(ir->arena, MlirValue, n->in.n);
+  for (size_t i = 0; i < n->in.n; ++i) {
+    fe_dims d;
+    MlirValue x = fe_ml_cast(ir, n->in.at[i], FE_F32);
+    if (fe_is_null(x) || !fe_dims_of(ir, x, &d) || d.rank < 1 || d.rank > 2)
+      return fe_ml_error(n, NULL, "the inputs must have rank 1 or 2");
+    int64_t column[2] = {-1, 1}, one = 1, size;
+    if (d.rank == 1)
+      x = fe_onnx1(ir, "Reshape", x, fe_constant_i64s(ir, 2, column));
+    if (!fe_dims_of(ir, x, &d))
+      return FE_FAILED;
+    size = fe_dim_static(d.d[1]);
+    if (dims && size == FE_DYN)
+      return fe_ml_error(n, NULL,
+                         "the number of features must be known when compiling");
+    int64_t want = dims ? dims->ints[i] : size;
+    if (want < size) {
+      int64_t start = 0;
+      x = fe_onnx1(ir, "Slice", x, fe_constant_i64s(ir, 1, &start),
+                   fe_constant_i64s(ir, 1, &want),
+                   fe_constant_i64s(ir, 1, &one));
+    } else if (want > size) {
+      int64_t pads[4] = {0, 0, 0, want - size};
+      x = fe_onnx1(ir, "Pad", x, fe_constant_i64s(ir, 4, pads));
+    }
+    parts[i] = x;
+  }
+  MlirNamedAttribute axis = fe_at_i64(ir, "axis", 1);
+  return done(
+      fe_first(fe_onnx(ir, "concat", (unsigned)n->in.n, parts, 1, 1, &axis)),
+      results);
+}
+
+static fe_status expand_extractor(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  if (n->in.n != 2 || fe_is_null(n->in.at[0]) || fe_is_null(n->in.at[1]))
+    return fe_ml_error(n, NULL, "there must be two inputs");
+  int64_t flat = -1, row[2] = {1, -1};
+  fe_dims d;
+  MlirValue index =
+      fe_onnx1(ir, "Reshape", n->in.at[1], fe_constant_i64s(ir, 1, &flat));
+  MlirNamedAttribute axis = fe_at_i64(ir, "axis", -1);
+  MlirValue in[2] = {n->in.at[0], index};
+  if (fe_is_null(index) || !fe_dims_of(ir, in[0], &d))
+    return FE_FAILED;
+  MlirValue v = fe_first(fe_onnx(ir, "gather", 2, in, 1, 1, &axis));
+  if (d.rank == 1 && !fe_is_null(v))
+    v = fe_onnx1(ir, "Reshape", v, fe_constant_i64s(ir, 2, row));
+  return done(v, results);
+}
+
+//===-- Tables of keys ------------------------------------------------------//
+
+/// Which of `keys` ([n], x's type) an element is: bool [dims of x][n].
+static MlirValue matches(fe_ir *ir, MlirValue x, MlirValue keys, bool nan) {
+  int64_t last = -1;
+  MlirValue wide = fe_onnx1(ir, "Unsqueeze", x, fe_constant_i64s(ir, 1, &last));
+  MlirValue same = fe_onnx1(ir, "Equal", wide, keys);
+  if (nan)
+    same = fe_onnx1(ir, "Or", same,
+                    fe_onnx1(ir, "And", fe_onnx1(ir, "IsNaN", wide),
+                             fe_onnx1(ir, "IsNaN", keys)));
+  return same;
+}
+
+static fe_status expand_one_hot(fe_node *n, MlirValue *results) {
+  NEEDS_ONE_INPUT(n);
+  fe_ir *ir = n->ir;
+  const fe_node_attr *cats = fe_ml_attr(n, "cats_int64s");
+  if (!cats)
+    return fe_ml_error(n, "cats_int64s",
+                       "only integer categories are compiled");
+  MlirValue x = fe_ml_cast(ir, n->in.at[0], FE_I64);
+  MlirValue keys = fe_constant_i64s(ir, (unsigned)cats->n, cats->ints);
+  return done(fe_ml_cast(ir, matches(ir, x, keys, false), FE_F32), results);
+}
+
+/// Keys or values of any of the forms of all opsets; null when there are none.
+static MlirValue table_of(fe_node *n, const char *tensor, const char *ints,
+                          const char *floats, int64_t *count) {
+  fe_ir *ir = n->ir;
+  const fe_node_attr *a = fe_ml_attr(n, tensor);
+  fe_const c;
+  if (a) {
+    if (!fe_const_of(ir, a->value, &c))
+      return (MlirValue){0};
+    *count = c.count;
+    return fe_constant(ir, NULL, c.dtype, 1, &c.count,
+                       fe_memdup(ir->arena, c.data, c.size));
+  }
+  if ((a = fe_ml_attr(n, ints))) {
+    *count = (int64_t)a->n;
+    return fe_constant_i64s(ir, (unsigned)a->n, a->ints);
+  }
+  if ((a = fe_ml_attr(n, floats))) {
+    *count = (int64_t)a->n;
+    return fe_ml_floats(ir, a->n, a->floats);
+  }
+  return (MlirValue){0};
+}
+
+/// The default, one element of type t.
+static MlirValue default_of(fe_node *n, fe_dtype t) {
+  fe_ir *ir = n->ir;
+  const fe_node_attr *a = fe_ml_attr(n, "default_tensor");
+  int64_t one = 1;
+  fe_const c;
+  if (a)
+    return fe_const_of(ir, a->value, &c) && c.count == 1 && c.dtype == t
+               ? fe_constant(ir, NULL, t, 1, &one,
+                             fe_memdup(ir->arena, c.data, c.size))
+               : (MlirValue){0};
+  bool is_float = fe_dtype_is_float(t);
+  a = fe_ml_attr(n, is_float ? "default_float" : "default_int64");
+  if (is_float)
+    return fe_ml_cast(
+        ir, fe_ml_floats(ir, 1, &(float){a ? (float)a->f : -0.0f}), t);
+  int64_t v = a ? a->i : -1;
+  return fe_ml_cast(ir, fe_constant_i64s(ir, 1, &v), t);
+}
+
+/// The first key that matches gives the number of the value; the default lies
+/// behind the values.
+static fe_status expand_label_encoder(fe_node *n, MlirValue *results) {
+  NEEDS_ONE_INPUT(n);
+  fe_ir *ir = n->ir;
+  MlirValue x = n->in.at[0];
+  int64_t n_keys = 0, n_values = 0, last = -1;
+  MlirValue keys =
+      table_of(n, "keys_tensor", "keys_int64s", "keys_floats", &n_keys);
+  MlirValue values =
+      table_of(n, "values_tensor", "values_int64s", "values_floats", &n_values);
+  if (fe_is_null(keys) || fe_is_null(values) || n_keys != n_values ||
+      fe_ml_type(keys) == FE_STRING || fe_ml_type(values) == FE_STRING)
+    return fe_ml_error(n, NULL, "keys and values must be as many, and numbers");
+  if (fe_ml_type(keys) != fe_ml_type(x))
+    return fe_ml_error(n, NULL, "the keys have not the type of the input");
+  fe_const c;
+  bool nan = false;
+  if (fe_dtype_is_float(fe_ml_type(x)) && fe_const_of(ir, keys, &c))
+    for (int64_t i = 0; i < c.count; ++i)
+      nan |= isnan(fe_const_f64(&c, i));
+  MlirValue absent = default_of(n, fe_ml_type(values));
+  if (fe_is_null(absent))
+    return fe_ml_error(n, "default_tensor",
+                       "the default must be one element of the values' type");
+  MlirValue all[2] = {values, absent};
+  MlirNamedAttribute axis = fe_at_i64(ir, "axis", 0);
+  MlirValue table = fe_first(fe_onnx(ir, "concat", 2, all, 1, 1, &axis));
+  int64_t *numbers = FE_NEW_N(ir->arena, int64_t, n_keys + 1);
+  for (int64_t i = 0; i < n_keys; ++i)
+    numbers[i] = i;
+  int64_t *none = FE_NEW(ir->arena, int64_t);
+  *none = n_keys;
+  MlirValue which = fe_onnx1(ir, "Where", matches(ir, x, keys, nan),
+                             fe_constant_i64s(ir, (unsigned)n_keys, numbers),
+                             fe_constant(ir, NULL, FE_I64, 0, NULL, none));
+  MlirValue in[2] = {which, fe_constant_i64s(ir, 1, &last)};
+  MlirNamedAttribute keep = fe_at_i64(ir, "keepdims", 0);
+  MlirValue index = fe_first(fe_onnx(ir, "reduce_min", 2, in, 1, 1, &keep));
+  return done(fe_onnx1(ir, "Gather", table, index), results);
+}
+
+//===-- Rows ----------------------------------------------------------------//
+
+static const fe_attr_def binarizer_attrs[] = {{"threshold", FE_A_FLOAT, "0"},
+                                              {0}};
+static const fe_attr_def scaler_attrs[] = {
+    {"offset", FE_A_FLOATS, ""}, {"scale", FE_A_FLOATS, ""}, {0}};
+static const fe_attr_def normalizer_attrs[] = {{"norm", FE_A_STRING, "MAX"},
+                                               {0}};
+static const fe_attr_def imputer_attrs[] = {
+    {"imputed_value_floats", FE_A_FLOATS, ""},
+    {"imputed_value_int64s", FE_A_INTS, ""},
+    {"replaced_value_float", FE_A_FLOAT, "0"},
+    {"replaced_value_int64", FE_A_INT, "0"},
+    {0}};
+static const fe_attr_def vectorizer_attrs[] = {
+    {"inputdimensions", FE_A_INTS, ""}, {0}};
+static const fe_attr_def one_hot_attrs[] = {{"cats_int64s", FE_A_INTS, ""},
+                                            {"cats_strings", FE_A_STRINGS, ""},
+                                            {"zeros", FE_A_INT, "1"},
+                                            {0}};
+static const fe_attr_def label_attrs[] = {
+    {"default_float", FE_A_FLOAT, "-0"},
+    {"default_int64", FE_A_INT, "-1"},
+    {"default_string", FE_A_STRING, "_Unused"},
+    {"default_tensor", FE_A_TENSOR, NULL},
+    {"keys_floats", FE_A_FLOATS, ""},
+    {"keys_int64s", FE_A_INTS, ""},
+    {"keys_strings", FE_A_STRINGS, ""},
+    {"keys_tensor", FE_A_TENSOR, NULL},
+    {"values_floats", FE_A_FLOATS, ""},
+    {"values_int64s", FE_A_INTS, ""},
+    {"values_strings", FE_A_STRINGS, ""},
+    {"values_tensor", FE_A_TENSOR, NULL},
+    {0}};
+
+#define ML(name_, since_, in_, out_, types_, attrs_, expand_, limits_)         \
+  {.name = name_,                                                              \
+   .domain = "ai.onnx.ml",                                                     \
+   .since = since_,                                                            \
+   .inputs = in_,                                                              \
+   .outputs = out_,                                                            \
+   .types = types_,                                                            \
+   .attrs = attrs_,                                                            \
+   .flags = FE_FUNCTION,                                                       \
+   .expand = expand_,                                                          \
+   .limits = limits_}
+#define NUMBERS "T=f32,f64,i64,i32;Y=f32"
+
+const fe_op_row fe_family_ml_features[] = {
+    ML("Binarizer", 1, "X:T", "Y:T", "T=f32,f64,i64,i32", binarizer_attrs,
+       expand_binarizer, NULL),
+    ML("Scaler", 1, "X:T", "Y:Y", NUMBERS, scaler_attrs, expand_scaler, NULL),
+    ML("Normalizer", 1, "X:T", "Y:Y", NUMBERS, normalizer_attrs,
+       expand_normalizer, NULL),
+    ML("Imputer", 1, "X:T", "Y:T", "T=f32,f64,i64,i32", imputer_attrs,
+       expand_imputer, NULL),
+    ML("FeatureVectorizer", 1, "X*:T", "Y:Y", NUMBERS, vectorizer_attrs,
+       expand_vectorizer, NULL),
+    ML("ArrayFeatureExtractor", 1, "X:T, Y:I", "Z:T", "T=f32,f64,i64,i32;I=i64",
+       NULL, expand_extractor, NULL),
+    ML("OneHotEncoder", 1, "X:T", "Y:Y", NUMBERS, one_hot_attrs, expand_one_hot,
+       "no texts; unknown values are rows of zeros"),
+    ML("LabelEncoder", 2, "X:T1", "Y:T2",
+       "T1=f32,f64,i64,i32,i16;T2=f32,f64,i64,i32,i16", label_attrs,
+       expand_label_encoder, "no texts"),
+    {0}};
