@@ -184,6 +184,63 @@ fe_status fe_sliding_read(fe_ir *ir, fe_where where, MlirOperation attrs,
   return complete(ir, where, &g, x, w, out);
 }
 
+//===-- ConvTranspose -------------------------------------------------------//
+
+/// Padding of dim i for an input of that size, where the size of the result is
+/// given or SAME asks for stride times the input.
+static int64_t total_padding(const fe_unsliding *s, unsigned i, int64_t in,
+                             int64_t out) {
+  const fe_sliding *w = &s->win;
+  int64_t total = (in - 1) * w->stride[i] + s->extra[i] +
+                  (w->kernel[i] - 1) * w->dilation[i] + 1 - out;
+  return total < 0 ? 0 : total;
+}
+
+static void split_padding(fe_unsliding *s, unsigned i, int64_t total) {
+  s->win.begin[i] = s->upper ? total / 2 : total - total / 2;
+  s->win.end[i] = total - s->win.begin[i];
+}
+
+fe_status fe_unsliding_read(fe_ir *ir, fe_where where, MlirOperation op,
+                            const fe_dims *x, const fe_dims *w,
+                            fe_unsliding *s) {
+  memset(s, 0, sizeof *s);
+  if (fe_sliding_read(ir, where, op, x, w, &s->win))
+    return FE_FAILED;
+  fe_sliding *win = &s->win;
+  int64_t extra[FE_MAX_RANK], want[FE_MAX_RANK];
+  unsigned n_extra = fe_attr_i64s(op, "output_padding", extra, FE_MAX_RANK);
+  unsigned n_want = fe_attr_i64s(op, "output_shape", want, FE_MAX_RANK);
+  const char *mode = fe_attr_str(ir->arena, op, "auto_pad", "NOTSET");
+  bool same = !strncmp(mode, "SAME", 4);
+  s->upper = !strcmp(mode, "SAME_UPPER");
+  win->same = FE_SAME_NO;
+  // Some exporters put batch and channels in front.
+  unsigned skip = n_want == win->n + 2 ? 2 : 0;
+  if ((n_extra && n_extra != win->n) || (n_want && n_want != win->n + skip))
+    return fe_error(ir->diags, where, NULL,
+                    "output_padding and output_shape must have one number per "
+                    "spatial dimension");
+  for (unsigned i = 0; i < win->n; ++i) {
+    s->extra[i] = n_extra ? extra[i] : 0;
+    s->want[i] = n_want ? want[skip + i] : FE_DYN;
+    if (s->extra[i] < 0 || s->extra[i] > INT32_MAX ||
+        (n_want && (s->want[i] < 0 || s->want[i] > INT32_MAX)))
+      return fe_error(ir->diags, where, NULL,
+                      "output_padding or output_shape is out of range");
+    int64_t in = fe_dim_static(x->d[2 + i]);
+    s->late[i] = n_want ? in == FE_DYN || win->kernel[i] == FE_DYN
+                        : same && win->kernel[i] == FE_DYN;
+    if (s->late[i])
+      continue;
+    if (n_want)
+      split_padding(s, i, total_padding(s, i, in, s->want[i]));
+    else if (same) // does not depend on the input's size
+      split_padding(s, i, total_padding(s, i, 1, win->stride[i]));
+  }
+  return FE_OK;
+}
+
 //===-- Sizes ---------------------------------------------------------------//
 
 /// Whether rounding up would give windows that start behind the image and the

@@ -40,6 +40,18 @@ fe_status fe_sliding_read(fe_ir *ir, fe_where where, MlirOperation attrs,
 fe_status fe_sliding_out(fe_infer *f, const fe_sliding *w, unsigned i,
                          MlirAffineExpr in, MlirAffineExpr *out);
 
+/// A window that goes over the result, as of ConvTranspose.
+typedef struct fe_unsliding {
+  fe_sliding win;             // begin, end: the padding, where known
+  int64_t extra[FE_MAX_RANK]; // output_padding
+  int64_t want[FE_MAX_RANK];  // output_shape; FE_DYN: not given
+  bool upper;                 // odd padding: less before than behind
+  bool late[FE_MAX_RANK];     // the padding is known at run time only
+} fe_unsliding;
+fe_status fe_unsliding_read(fe_ir *ir, fe_where where, MlirOperation op,
+                            const fe_dims *x, const fe_dims *w,
+                            fe_unsliding *s);
+
 //===-- Lowering ------------------------------------------------------------//
 
 /// Fills in members of sizes[2..] (result 0) that inference left to run time,

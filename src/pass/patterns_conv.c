@@ -20,14 +20,17 @@ typedef struct fe_conv_parts {
   fe_const weights, bias; // bias.data NULL: none
   int64_t dims[FE_MAX_RANK];
   unsigned rank;
-  int64_t channels;    // of the output
-  int64_t per_channel; // weights of one output channel
+  bool transposed;  // ConvTranspose: weights [in][out][kernel]
+  int64_t channels; // of the output
+  int64_t run;      // weights of one output channel that lie together
 } fe_conv_parts;
 
 static bool is_conv(fe_ir *ir, MlirValue v, fe_conv_parts *c) {
   memset(c, 0, sizeof *c);
   c->op = fe_def(v);
-  if (!fe_op_is(c->op, "onnx.conv") || fe_n_uses(v) != 1)
+  c->transposed = fe_op_is(c->op, "onnx.conv_transpose");
+  if ((!fe_op_is(c->op, "onnx.conv") && !c->transposed) || fe_n_uses(v) != 1 ||
+      (c->transposed && fe_attr_i64(c->op, "group", 1) != 1))
     return false;
   c->x = fe_operand(c->op, 0);
   MlirValue w = fe_operand(c->op, 1);
@@ -38,13 +41,14 @@ static bool is_conv(fe_ir *ir, MlirValue v, fe_conv_parts *c) {
   for (unsigned i = 0; i < d.rank; i++)
     c->dims[i] = fe_dim_static(d.d[i]);
   c->rank = d.rank;
-  c->channels = c->dims[0];
-  c->per_channel = c->channels ? c->weights.count / c->channels : 0;
+  int64_t outer = c->transposed ? c->dims[0] : 1;
+  c->channels = c->dims[c->transposed];
+  c->run = c->channels && outer ? c->weights.count / c->channels / outer : 0;
   MlirValue b = fe_operand(c->op, 2);
   if (!fe_is_null(b) && !mlirTypeIsANone(mlirValueGetType(b)) &&
       (!fe_const_of(ir, b, &c->bias) || c->bias.dtype != FE_F32))
     return false;
-  return c->channels > 0;
+  return c->channels > 0 && c->run > 0;
 }
 
 /// New convolution: y = old * scale[channel] + shift[channel], instead of the
@@ -54,13 +58,12 @@ static bool replace_scaled(fe_ir *ir, MlirOperation op, const fe_conv_parts *c,
   const fe_float_at *w = c->weights.data, *b = c->bias.data;
   float *new_w = fe_alloc(ir->arena, (size_t)c->weights.count * sizeof *new_w);
   float *new_b = FE_NEW_N(ir->arena, float, (size_t)c->channels);
-  for (int64_t k = 0; k < c->channels; k++) {
-    for (int64_t i = 0; i < c->per_channel; i++) {
-      int64_t at = k * c->per_channel + i;
+  for (int64_t at = 0, k = 0; at < c->weights.count;
+       k = k + 1 < c->channels ? k + 1 : 0)
+    for (int64_t i = 0; i < c->run; i++, at++)
       new_w[at] = (float)(w[at] * scale[k]);
-    }
+  for (int64_t k = 0; k < c->channels; k++)
     new_b[k] = (float)((b ? b[k] : 0.0) * scale[k] + shift[k]);
-  }
   MlirValue in[3] = {
       c->x, fe_constant(ir, "folded.weight", FE_F32, c->rank, c->dims, new_w),
       fe_constant(ir, "folded.bias", FE_F32, 1, &c->channels, new_b)};
@@ -68,7 +71,8 @@ static bool replace_scaled(fe_ir *ir, MlirOperation op, const fe_conv_parts *c,
   MlirNamedAttribute *attrs = FE_NEW_N(ir->arena, MlirNamedAttribute, n + 1);
   for (unsigned i = 0; i < n; i++)
     attrs[i] = mlirOperationGetAttribute(c->op, i);
-  MlirValue y = fe_first(fe_onnx(ir, "Conv", 3, in, 1, n, attrs));
+  MlirValue y = fe_first(fe_onnx(ir, c->transposed ? "ConvTranspose" : "Conv",
+                                 3, in, 1, n, attrs));
   if (fe_is_null(y) ||
       !mlirTypeEqual(mlirValueGetType(y), mlirValueGetType(fe_result(op, 0))))
     return false;

@@ -19,6 +19,7 @@ static const fe_pass optimize[] = {
      "fold, merge and drop onnx ops, rewrite patterns"},
     {"fold", fe_pass_fold, "compute what depends on constants only"},
     {"canonicalize", fe_pass_canonicalize, "again, with those constants"},
+    {"deconv", fe_pass_deconv, "transposed convolutions as convolutions"},
     {"layout", fe_pass_layout, "convolution networks in blocks of channels"},
     {0}};
 static const fe_pass lower[] = {
