@@ -16,8 +16,10 @@
 
 #include <string.h>
 
-/// Code of a tile with masks has a copy per horizontal tap.
+/// Code of a tile with masks has a copy per horizontal tap, and there is one
+/// for each kind of tile; beyond these numbers borders go pixel by pixel.
 #define MAX_MASKED_TAPS 32
+#define MAX_KINDS 12
 
 void fe_window_read(fe_ir *ir, MlirOperation root, MlirValue input,
                     MlirValue result, fe_window *w) {
@@ -97,6 +99,7 @@ typedef struct row {
   const fe_window *w;
   fe_tile proto; // y and the vertical taps
   MlirValue t0, t1;
+  bool masked; // tiles at borders know their taps at compile time
   fe_tile_fn fn;
   void *user;
 } row;
@@ -114,7 +117,7 @@ static void pixels(row *r, MlirValue from, MlirValue to) {
 }
 
 static void emit(row *r, unsigned m, MlirValue x, const uint32_t *mask) {
-  if (mask && r->w->kernel[1] > MAX_MASKED_TAPS) {
+  if (mask && !r->masked) {
     pixels(r, x, fe_add(r->ir, x, fe_index(r->ir, m)));
     return;
   }
@@ -129,15 +132,16 @@ static void emit(row *r, unsigned m, MlirValue x, const uint32_t *mask) {
 /// where the image ends.
 static const uint32_t *masks(fe_ir *ir, const fe_window *w, int64_t x,
                              unsigned m, int64_t right) {
-  uint32_t full = (uint32_t)((UINT64_C(1) << m) - 1);
+  int64_t first = x * w->stride[1] - w->pad[1];
+  int64_t last =
+      first + (m - 1) * w->stride[1] + (w->kernel[1] - 1) * w->dilation[1];
+  if (first >= 0 && last < right)
+    return NULL;
   uint32_t *mask = FE_NEW_N(ir->arena, uint32_t, (size_t)w->kernel[1]);
-  bool all = true;
-  for (int64_t s = 0; s < w->kernel[1]; ++s) {
+  for (int64_t s = 0; s < w->kernel[1]; ++s)
     for (unsigned i = 0; i < m; ++i)
       mask[s] |= (uint32_t)tap_hits(w, x + i, s, right) << i;
-    all &= mask[s] == full;
-  }
-  return all ? NULL : mask;
+  return mask;
 }
 
 static bool same_masks(const fe_window *w, const uint32_t *a,
@@ -166,28 +170,51 @@ static void group(row *r, int64_t g0, int64_t g1, int64_t x0, unsigned m,
   fe_for_end(ir, &loop, 0, NULL);
 }
 
-static void row_static(row *r, unsigned m_max) {
+/// Tiles of a row of static width: `big` of `m` pixels, the others one less.
+typedef struct split {
+  int64_t tiles, big, m;
+} split;
+
+static int64_t split_at(const split *p, int64_t t) {
+  return t < p->big ? t * p->m : t * (p->m - 1) + p->big;
+}
+
+/// Calls group() for runs of equal tiles, unless `emit_code` is false; gives
+/// their number.
+static unsigned groups(row *r, const split *p, bool emit_code) {
   const fe_window *w = r->w;
-  int64_t width = w->out[1], tiles = ceil_div(width, m_max);
-  if (!tiles)
-    return;
-  int64_t big = ceil_div(width, tiles), n_big = width - (big - 1) * tiles;
   const uint32_t *mask = NULL;
-  int64_t g0 = 0, x0 = 0;
-  for (int64_t t = 0; t <= tiles; ++t) {
-    int64_t m = t < n_big ? big : big - 1;
-    int64_t x = t < n_big ? t * big : n_big * big + (t - n_big) * (big - 1);
+  unsigned kinds = 0;
+  for (int64_t t = 0, g0 = 0; t <= p->tiles; ++t) {
+    int64_t m = t < p->big ? p->m : p->m - 1;
     const uint32_t *own =
-        t < tiles ? masks(r->ir, w, x, (unsigned)m, w->in[1]) : NULL;
-    bool ends = t == tiles || t == n_big || !same_masks(w, own, mask);
-    if (t > 0 && ends)
-      group(r, g0, t, x0, (unsigned)(g0 < n_big ? big : big - 1), mask);
+        t < p->tiles ? masks(r->ir, w, split_at(p, t), (unsigned)m, w->in[1])
+                     : NULL;
+    bool ends = t == p->tiles || t == p->big || !same_masks(w, own, mask);
+    if (t > 0 && ends) {
+      ++kinds;
+      if (emit_code)
+        group(r, g0, t, split_at(p, g0),
+              (unsigned)(g0 < p->big ? p->m : p->m - 1), mask);
+    }
     if (t == 0 || ends) {
       g0 = t;
-      x0 = x;
       mask = own;
     }
   }
+  return kinds;
+}
+
+static void row_static(row *r, unsigned m_max) {
+  int64_t width = r->w->out[1];
+  split p = {.tiles = ceil_div(width, m_max)};
+  if (!p.tiles)
+    return;
+  p.m = ceil_div(width, p.tiles);
+  p.big = width - (p.m - 1) * p.tiles;
+  r->masked =
+      r->w->kernel[1] <= MAX_MASKED_TAPS && groups(r, &p, false) <= MAX_KINDS;
+  groups(r, &p, true);
 }
 
 /// The tile at the right border: one piece of code for each number of columns
@@ -343,7 +370,13 @@ MlirValue fe_window_tiles(fe_ir *ir, const fe_window *w, unsigned m) {
 
 void fe_window_row(fe_ir *ir, const fe_window *w, unsigned m, MlirValue y,
                    MlirValue t0, MlirValue t1, fe_tile_fn fn, void *user) {
-  row r = {.ir = ir, .w = w, .t0 = t0, .t1 = t1, .fn = fn, .user = user};
+  row r = {.ir = ir,
+           .w = w,
+           .t0 = t0,
+           .t1 = t1,
+           .masked = w->kernel[1] <= MAX_MASKED_TAPS,
+           .fn = fn,
+           .user = user};
   tile_init(&r.proto, m);
   r.proto.y = y;
   // Rounded sizes may make even an unpadded last window reach beyond.

@@ -106,6 +106,11 @@ void fe_layout_replace(fe_layout *l, MlirValue old, MlirValue packed) {
   fe_replace(old, v);
 }
 
+/// Code is written for each kind of border, found by walking along a row: what
+/// is beyond these numbers is not a network's layer.
+#define MAX_WINDOW 4096
+#define MAX_SIZE (1 << 24)
+
 //===-- Windows -------------------------------------------------------------//
 
 bool fe_layout_window_of(fe_layout *l, MlirOperation op,
@@ -124,11 +129,14 @@ bool fe_layout_window_of(fe_layout *l, MlirOperation op,
     w->kernel[k] = kernel[i];
     w->stride[k] = has_strides ? strides[i] : 1;
     w->dilation[k] = has_dilations ? dilations[i] : 1;
-    if (w->kernel[k] < 1 || w->stride[k] < 1 || w->dilation[k] < 1)
+    int64_t size = fe_dim_static(in->size[k]);
+    if (w->kernel[k] < 1 || w->stride[k] < 1 || w->dilation[k] < 1 ||
+        w->kernel[k] > MAX_WINDOW || w->stride[k] > MAX_WINDOW ||
+        w->dilation[k] > MAX_WINDOW || (size != FE_DYN && size > MAX_SIZE))
       return false;
     if (same) {
       int64_t reach = (kernel[i] - 1) * w->dilation[k] + 1;
-      int64_t size = fe_dim_static(in->size[k]), total = reach - 1;
+      int64_t total = reach - 1;
       if (size == FE_DYN && w->stride[k] != 1)
         return false;
       if (size != FE_DYN)
@@ -142,8 +150,9 @@ bool fe_layout_window_of(fe_layout *l, MlirOperation op,
       w->pad[k] = pads[i];
       w->pad[2 + k] = pads[n + i];
     }
-    if (w->pad[k] < 0 || w->pad[2 + k] < 0)
-      return false;
+    for (unsigned e = k; e < 4; e += 2)
+      if (w->pad[e] < 0 || w->pad[e] > MAX_WINDOW)
+        return false;
   }
   return true;
 }

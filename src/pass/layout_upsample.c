@@ -52,6 +52,10 @@ static bool read(fe_layout *l, MlirOperation op, transposed *t) {
         v->stride[i] * t->taps[i] - v->kernel[i] + v->pad[2 + i] - more < 0)
       return false;
   }
+  // Taps that the dealing out adds are multiplied, too.
+  if (t->win.stride[0] * t->win.stride[1] * t->taps[0] * t->taps[1] >
+      4 * t->win.kernel[0] * t->win.kernel[1])
+    return false;
   t->channels = t->in.channels;
   t->out_channels = t->out.channels;
   t->weights = w.data;

@@ -39,12 +39,20 @@ static bool reshape(fe_ir *ir, MlirOperation op) {
   return replace(ir, op, fe_named(ir, "value", b));
 }
 
+/// Splats are written out by whoever reads them: not without limit.
+#define MAX_EXPANDED (INT64_C(1) << 27)
+
 static bool expand(fe_ir *ir, MlirOperation op) {
   MlirValue x = fe_operand(op, 0), y = fe_result(op, 0);
   MlirOperation constant = fe_def(x);
   if (!fe_op_is(constant, "onnx.constant") || !is_static(x) || !is_static(y))
     return false;
   MlirAttribute a = fe_attr(constant, "value");
+  int64_t count = 1;
+  for (unsigned i = 0; i < fe_rank(y); ++i)
+    if (__builtin_mul_overflow(count, fe_static_dim(y, i), &count) ||
+        count > MAX_EXPANDED)
+      return false;
   if (mlirAttributeIsNull(a) || !mlirAttributeIsADenseElements(a) ||
       !mlirDenseElementsAttrIsSplat(a))
     return false;
