@@ -58,13 +58,23 @@ static int result_of(MlirAffineMap map, unsigned d) {
   return -1;
 }
 
+static bool occurs_twice(MlirAffineMap map, unsigned d) {
+  unsigned count = 0;
+  for (intptr_t i = 0; i < mlirAffineMapGetNumResults(map); i++) {
+    MlirAffineExpr e = mlirAffineMapGetResult(map, i);
+    count += mlirAffineExprIsADim(e) && mlirAffineDimExprGetPosition(e) == d;
+  }
+  return count > 1;
+}
+
 /// Maps with constants (broadcast of a unit dim) collapse as well as others:
-/// only where the two iterators stand matters.
+/// only where the two iterators stand matters. Not on a diagonal.
 static bool runs_together(const fe_nest *n, const MlirAffineMap *maps,
                           unsigned d) {
   for (unsigned k = 0; k < n->n_operands; k++) {
     int a = result_of(maps[k], d), b = result_of(maps[k], d + 1);
-    if ((a < 0) != (b < 0) || (a >= 0 && b != a + 1))
+    if ((a < 0) != (b < 0) || (a >= 0 && b != a + 1) ||
+        occurs_twice(maps[k], d) || occurs_twice(maps[k], d + 1))
       return false;
   }
   return true;
