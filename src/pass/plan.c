@@ -22,6 +22,17 @@ static void find_kernels(fe_plan_state *s) {
                  fe_attr_str(s->ir->arena, op, "sym_name", ""), op.ptr);
 }
 
+/// Kernels that nothing calls any more.
+static void drop_kernels(fe_plan_state *s) {
+  for (size_t i = 0; i < s->kernels.n; ++i) {
+    MlirOperation op = {s->kernels.entries[i].value};
+    const char *name = fe_attr_str(s->ir->arena, op, "sym_name", "");
+    if (fe_has_attr(op, "krnl.kernel") &&
+        !fe_map_get(&s->declared, fe_printf(s->ir->arena, "%s.part", name)))
+      mlirOperationDestroy(op);
+  }
+}
+
 fe_status fe_plan(fe_ir *ir, MlirModule module) {
   fe_plan_state *s = FE_NEW(ir->arena, fe_plan_state);
   s->ir = ir;
@@ -43,6 +54,7 @@ fe_status fe_plan(fe_ir *ir, MlirModule module) {
     return FE_FAILED;
   fe_plan_describe(s);
   mlirOperationDestroy(s->func);
+  drop_kernels(s);
   return ir->failed ? FE_OK // which the caller reports, as after every pass
                     : fe_run_passes(ir, fe_func_find(module, "main"),
                                     "func.func(cse)");

@@ -79,7 +79,10 @@ typedef struct fe_buffer {
   bool kept;            // heap: nobody frees it before the end of the run
   bool moved;           // heap: handed over at the end of its block
   bool top;             // block is main's
+  bool joined;          // parts of it are buffers too
   unsigned output;
+  unsigned parent; // it is a part of this one, at byte `delta`; or none
+  int64_t delta;
   unsigned slot;
   int64_t offset; // arena: -1 when in a slot
   MlirValue ptr;  // in the new main
@@ -187,6 +190,14 @@ MlirValue fe_plan_i64(fe_ir *ir, MlirValue v);
 /// 2^62.
 MlirValue fe_plan_bytes(fe_ir *ir, unsigned elem, unsigned rank,
                         const MlirValue *dims);
+
+//===-- plan_join.c ---------------------------------------------------------//
+
+/// The call joins tensors whose bytes follow each other in the result.
+bool fe_plan_is_join(fe_plan_state *s, MlirOperation op);
+/// Puts what is joined where it will be joined.
+void fe_plan_join(fe_plan_state *s);
+void fe_plan_emit_join(fe_plan_state *s, MlirOperation op);
 
 //===-- plan_live.c ---------------------------------------------------------//
 

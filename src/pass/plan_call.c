@@ -146,6 +146,10 @@ void fe_plan_emit_call(fe_plan_state *s, MlirOperation op) {
   if (!resolve(s, op, &c))
     return;
   open_results(s, &c);
+  if (fe_plan_is_join(s, op)) {
+    fe_plan_emit_join(s, op);
+    return;
+  }
   MlirValue *number = FE_NEW_N(ir->arena, MlirValue, c.n * FE_MAX_RANK + 1);
   unsigned slot = 0, n = 0;
   for (unsigned i = 0; i < c.n; ++i) {

@@ -120,7 +120,11 @@ MlirValue fe_plan_open(fe_plan_state *s, unsigned buffer) {
   fe_ir *ir = s->ir;
   fe_buffer *b = s->buffers.at[buffer];
   const fe_psize *z = s->sizes.at[b->size];
-  if (b->place == FE_IN_ARENA && b->offset >= 0) {
+  if (!fe_is_null(b->ptr) && b->joined)
+    return b->ptr; // opened for its first part
+  if (b->parent != FE_NO_BUFFER) {
+    b->ptr = fe_llvm_at(ir, fe_plan_open(s, b->parent), b->delta);
+  } else if (b->place == FE_IN_ARENA && b->offset >= 0) {
     b->ptr = fe_llvm_at(ir, s->arena, b->offset);
   } else if (b->place == FE_IN_ARENA) {
     if (!z->always)

@@ -84,6 +84,7 @@ static unsigned make_buffer(fe_plan_state *s, MlirOperation op, MlirBlock block,
   b->block = block;
   b->top = mlirBlockEqual(block, s->top);
   b->offset = -1;
+  b->parent = FE_NO_BUFFER;
   b->first = b->last = fe_opinfo_of(s, op)->pos;
   b->until = op;
   for (unsigned d = 0; d < fe_rank(v); ++d)
@@ -367,7 +368,7 @@ static void addresses(fe_plan_state *s) {
     }
     for (unsigned i = 0; i < n; ++i) {
       fe_buffer *b = s->buffers.at[i];
-      if (b->place != FE_IN_ARENA)
+      if (b->place != FE_IN_ARENA || b->parent != FE_NO_BUFFER)
         continue;
       fe_psize *z = s->sizes.at[b->size];
       fe_plan_item *item = z->fixed ? &pack[n_pack++] : &slot[n_slot++];
@@ -397,6 +398,7 @@ fe_status fe_plan_live(fe_plan_state *s) {
   fe_plan_loops(s);
   fe_buffer *foreign = FE_NEW(s->ir->arena, fe_buffer);
   foreign->place = FE_FOREIGN;
+  foreign->parent = FE_NO_BUFFER;
   fe_push(s->ir->arena, &s->buffers, foreign);
   for (unsigned i = 0; i < s->n_inputs; ++i)
     value_in(s, fe_block_arg(s->top, i), 0);
@@ -405,6 +407,7 @@ fe_status fe_plan_live(fe_plan_state *s) {
     return FE_FAILED;
   lifetimes(s, s->top);
   outputs(s);
+  fe_plan_join(s);
   addresses(s);
   deaths(s);
   return FE_OK;

@@ -22,7 +22,7 @@
 extern const char fe_krnl_irdl[];
 
 enum { MAX_VALUES = 2000, MAX_SCOPE = 400, MAX_CARRIED = 3, FIXED = 5 };
-enum { N_FLAGS = 8, N_OUT = 3 };
+enum { N_FLAGS = 8, N_OUT = 3, MAX_JOINED = 5, MAX_FIXED = 400 };
 
 typedef enum size_kind {
   SIZE_FIXED, // 5
@@ -35,8 +35,8 @@ typedef enum size_kind {
 } size_kind;
 
 typedef struct stmt {
-  enum { MIX, VIEW, IF, FOR, WHILE } op;
-  unsigned in[2], out;
+  enum { MIX, VIEW, JOIN, IF, FOR, WHILE } op;
+  unsigned in[MAX_JOINED], n_in, out;
   size_kind size;
   unsigned of;
   unsigned flag;        // IF: taken when not 0; loops: count
@@ -56,11 +56,12 @@ typedef struct program {
   uint64_t seed;
   unsigned n_values, n_names;
   const char *name[MAX_VALUES];
-  bool fixed[MAX_VALUES]; // type tensor<5xi32>, else tensor<?xi32>
+  unsigned fixed[MAX_VALUES]; // type tensor<Nxi32>; 0: tensor<?xi32>
   unsigned scope[MAX_SCOPE], n_scope;
   unsigned left; // statements that may still be made
   block *body;
   unsigned out[N_OUT];
+  const stmt *join; // the last one
 } program;
 
 //===-- Writing programs ----------------------------------------------------//
@@ -73,10 +74,11 @@ static unsigned pick(program *p, unsigned n) {
 #define say(p, ...) fe_buf_printf((p)->u->arena, &(p)->text, __VA_ARGS__)
 
 static const char *type(program *p, unsigned v) {
-  return p->fixed[v] ? "tensor<5xi32>" : "tensor<?xi32>";
+  return p->fixed[v] ? fe_printf(p->u->arena, "tensor<%uxi32>", p->fixed[v])
+                     : "tensor<?xi32>";
 }
 
-static unsigned value(program *p, const char *name, bool fixed) {
+static unsigned value(program *p, const char *name, unsigned fixed) {
   assert_true(p->n_values < MAX_VALUES);
   p->name[p->n_values] = name;
   p->fixed[p->n_values] = fixed;
@@ -99,13 +101,13 @@ static unsigned any(program *p) {
   return p->scope[p->n_scope - 1 - back];
 }
 
-static unsigned any_of_type(program *p, bool fixed) {
+static unsigned any_of_type(program *p, unsigned like) {
   for (unsigned i = 0; i < 30; i++) {
     unsigned v = any(p);
-    if (p->fixed[v] == fixed)
+    if (p->fixed[v] == p->fixed[like])
       return v;
   }
-  return fixed ? 1 : 0; // the inputs
+  return like;
 }
 
 static void say_list(program *p, unsigned n, const unsigned *v, bool types) {
@@ -117,8 +119,8 @@ static void mix(program *p, stmt *s) {
   s->in[0] = any(p);
   s->in[1] = any(p);
   s->size = (size_kind)pick(p, N_SIZES);
-  s->of = any_of_type(p, false);
-  s->out = value(p, fresh(p, "v"), s->size == SIZE_FIXED);
+  s->of = any_of_type(p, 0);
+  s->out = value(p, fresh(p, "v"), s->size == SIZE_FIXED ? FIXED : 0);
   const char *dim = s->size == SIZE_N    ? "%n"
                     : s->size == SIZE_N3 ? "%n3"
                                          : "%m";
@@ -144,19 +146,82 @@ static void mix(program *p, stmt *s) {
 /// The same data under another type.
 static void view(program *p, stmt *s) {
   s->in[0] = any(p);
-  bool fixed = p->fixed[s->in[0]];
-  s->out = value(p, fresh(p, "v"), false);
-  const char *d = "%c5";
-  if (!fixed) {
-    d = fresh(p, "d");
+  unsigned fixed = p->fixed[s->in[0]];
+  s->out = value(p, fresh(p, "v"), 0);
+  const char *d = fresh(p, "d");
+  if (fixed)
+    say(p, "%s = arith.constant %u : index\n", d, fixed);
+  else
     say(p, "%s = tensor.dim %s, %%c0 : tensor<?xi32>\n", d, p->name[s->in[0]]);
-  }
   if (fixed && pick(p, 2))
-    say(p, "%s = tensor.cast %s : tensor<5xi32> to tensor<?xi32>\n",
-        p->name[s->out], p->name[s->in[0]]);
+    say(p, "%s = tensor.cast %s : %s to tensor<?xi32>\n", p->name[s->out],
+        p->name[s->in[0]], type(p, s->in[0]));
   else
     say(p, "%s = \"krnl.reshape\"(%s, %s) : (%s, index) -> tensor<?xi32>\n",
         p->name[s->out], p->name[s->in[0]], d, type(p, s->in[0]));
+}
+
+static bool visible(const program *p, unsigned v) {
+  for (unsigned i = 0; i < p->n_scope; i++)
+    if (p->scope[i] == v)
+      return true;
+  return false;
+}
+
+/// Mostly of known sizes, which plan computes in place; often again of what was
+/// joined before.
+static void join(program *p, stmt *s) {
+  s->n_in = 2 + pick(p, MAX_JOINED - 1);
+  unsigned total = 0;
+  bool fixed = pick(p, 8) != 0;
+  unsigned again = pick(p, 3);
+  for (unsigned i = 0; i < s->n_in; i++) {
+    s->in[i] = fixed ? any_of_type(p, 1) : any(p);
+    for (unsigned k = 0; k < 10 && fixed && !p->fixed[s->in[i]]; k++)
+      s->in[i] = any(p);
+    unsigned k = again == 1 ? i : pick(p, MAX_JOINED);
+    if (fixed && p->join && again && k < p->join->n_in &&
+        visible(p, p->join->in[k]))
+      s->in[i] = p->join->in[k];
+    if (fixed &&
+        (!p->fixed[s->in[i]] || total + p->fixed[s->in[i]] > MAX_FIXED))
+      s->in[i] = 1;
+    total += p->fixed[s->in[i]];
+  }
+  for (unsigned i = 0; i < s->n_in; i++)
+    fixed = fixed && p->fixed[s->in[i]] && total <= MAX_FIXED;
+  s->out = value(p, fresh(p, "v"), fixed ? total : 0);
+  p->join = s;
+  const char *flat[MAX_JOINED], *types[MAX_JOINED], *sum = NULL;
+  for (unsigned i = 0; i < s->n_in; i++) {
+    unsigned n = p->fixed[s->in[i]];
+    const char *d = fresh(p, "d"), *next = fresh(p, "d");
+    flat[i] = fresh(p, "t");
+    if (n)
+      say(p, "%s = arith.constant %u : index\n", d, n);
+    else
+      say(p, "%s = tensor.dim %s, %%c0 : tensor<?xi32>\n", d,
+          p->name[s->in[i]]);
+    types[i] =
+        n ? fe_printf(p->u->arena, "tensor<1x%uxi32>", n) : "tensor<1x?xi32>";
+    say(p, "%s = \"krnl.reshape\"(%s, %%c1, %s) : (%s, index, index) -> %s\n",
+        flat[i], p->name[s->in[i]], d, type(p, s->in[i]), types[i]);
+    if (sum)
+      say(p, "%s = arith.addi %s, %s : index\n", next, sum, d);
+    sum = sum ? next : d;
+  }
+  const char *e = fresh(p, "e"), *r = fresh(p, "t"),
+             *t = fixed ? fe_printf(p->u->arena, "tensor<1x%uxi32>", total)
+                        : "tensor<1x?xi32>";
+  say(p, "%s = tensor.empty(%s) : %s\n%s = \"kernel.call\"(", e,
+      fixed ? "" : sum, t, r);
+  for (unsigned i = 0; i < s->n_in; i++)
+    say(p, "%s, ", flat[i]);
+  say(p, "%s) {callee = @cat%u, ins = %u, outs = 1} : (", e, s->n_in, s->n_in);
+  for (unsigned i = 0; i < s->n_in; i++)
+    say(p, "%s, ", types[i]);
+  say(p, "%s) -> %s\n%s = \"krnl.reshape\"(%s, %s) : (%s, index) -> %s\n", t, t,
+      p->name[s->out], r, sum, t, type(p, s->out));
 }
 
 static block *statements(program *p, unsigned depth, unsigned n);
@@ -165,7 +230,7 @@ static block *region(program *p, unsigned depth, unsigned n_yield,
                      const unsigned *like, unsigned *yield) {
   block *b = statements(p, depth + 1, 1 + pick(p, 4));
   for (unsigned k = 0; k < n_yield; k++)
-    yield[k] = any_of_type(p, p->fixed[like[k]]);
+    yield[k] = any_of_type(p, like[k]);
   return b;
 }
 
@@ -178,8 +243,11 @@ static void results(program *p, stmt *s, const char *base, unsigned n,
 static void branch(program *p, stmt *s, unsigned depth) {
   s->n = 1 + pick(p, 2);
   s->flag = pick(p, N_FLAGS - 1);
-  for (unsigned k = 0; k < s->n; k++)
-    s->result[k] = value(p, NULL, pick(p, 3) == 0);
+  unsigned like[MAX_CARRIED];
+  for (unsigned k = 0; k < s->n; k++) {
+    like[k] = any(p);
+    s->result[k] = value(p, NULL, p->fixed[like[k]]);
+  }
   const char *c = fresh(p, "q"), *r = fresh(p, "r");
   say(p, "%s = arith.cmpi ne, %%f%u, %%c0 : index\n%s:%u = scf.if %s -> (", c,
       s->flag, r, s->n, c);
@@ -187,7 +255,7 @@ static void branch(program *p, stmt *s, unsigned depth) {
   for (unsigned i = 0; i < 2; i++) {
     unsigned scope = p->n_scope;
     say(p, i ? "} else {\n" : ") {\n");
-    s->block[i] = region(p, depth, s->n, s->result, s->yield[i]);
+    s->block[i] = region(p, depth, s->n, like, s->yield[i]);
     say(p, "scf.yield ");
     say_list(p, s->n, s->yield[i], false);
     say(p, " : ");
@@ -225,7 +293,7 @@ static void for_loop(program *p, stmt *s, unsigned depth) {
     see(p, s->arg[k]);
     s->result[k] = value(p, NULL, p->fixed[s->arg[k]]);
   }
-  s->block[0] = region(p, depth, s->n, s->arg, s->yield[0]);
+  s->block[0] = region(p, depth, s->n, s->init, s->yield[0]);
   say(p, "scf.yield ");
   say_list(p, s->n, s->yield[0], false);
   say(p, " : ");
@@ -244,10 +312,11 @@ static void while_loop(program *p, stmt *s, unsigned depth) {
   carry(p, s);
   const char *list = p->text.at;
   p->text = outer;
+  unsigned like[MAX_CARRIED];
   for (unsigned k = 0; k < s->n_passed; k++) {
-    bool fixed = p->fixed[s->arg[pick(p, s->n)]];
-    s->after[k] = value(p, fresh(p, "b"), fixed);
-    s->result[k] = value(p, NULL, fixed);
+    like[k] = s->init[pick(p, s->n)];
+    s->after[k] = value(p, fresh(p, "b"), p->fixed[like[k]]);
+    s->result[k] = value(p, NULL, p->fixed[like[k]]);
   }
   say(p, "%s:%u = scf.while (%s = %%c0, %s) : (index, ", r, s->n_passed + 1, i,
       list);
@@ -258,7 +327,7 @@ static void while_loop(program *p, stmt *s, unsigned depth) {
   unsigned scope = p->n_scope;
   for (unsigned k = 0; k < s->n; k++)
     see(p, s->arg[k]);
-  s->block[0] = region(p, depth, s->n_passed, s->result, s->passed);
+  s->block[0] = region(p, depth, s->n_passed, like, s->passed);
   say(p, "%s = arith.cmpi slt, %s, %%f%u : index\nscf.condition(%s) %s, ", c, i,
       s->flag, c, i);
   say_list(p, s->n_passed, s->passed, false);
@@ -271,7 +340,7 @@ static void while_loop(program *p, stmt *s, unsigned depth) {
     see(p, s->after[k]);
   }
   say(p, "):\n");
-  s->block[1] = region(p, depth, s->n, s->arg, s->yield[1]);
+  s->block[1] = region(p, depth, s->n, s->init, s->yield[1]);
   say(p, "%s = arith.addi %s, %%c1 : index\nscf.yield %s, ", next, j, next);
   say_list(p, s->n, s->yield[1], false);
   say(p, " : index, ");
@@ -285,11 +354,16 @@ static block *statements(program *p, unsigned depth, unsigned n) {
   block *b = FE_NEW(p->u->arena, block);
   for (unsigned i = 0; i < n && p->left; i++) {
     stmt *s = FE_NEW(p->u->arena, stmt);
-    unsigned op = depth < 3 ? pick(p, 12) : pick(p, 6);
+    unsigned op = depth < 3 ? pick(p, 14) : pick(p, 8);
     p->left--;
-    s->op = op < 5 ? MIX : op < 6 ? VIEW : op < 8 ? IF : op < 10 ? FOR : WHILE;
-    if (s->op == MIX || s->op == VIEW) {
-      (s->op == MIX ? mix : view)(p, s);
+    s->op = op < 5    ? MIX
+            : op < 6  ? VIEW
+            : op < 8  ? JOIN
+            : op < 10 ? IF
+            : op < 12 ? FOR
+                      : WHILE;
+    if (s->op <= JOIN) {
+      (s->op == MIX ? mix : s->op == VIEW ? view : join)(p, s);
       see(p, s->out);
     } else {
       (s->op == IF    ? branch
@@ -334,8 +408,8 @@ static program *write_program(unit *u, uint64_t seed) {
   p->u = u;
   p->seed = seed;
   p->left = 40;
-  see(p, value(p, "%x0", false));
-  see(p, value(p, "%x1", true));
+  see(p, value(p, "%x0", 0));
+  see(p, value(p, "%x1", FIXED));
   // The results are known last, but stand first.
   fe_buf body = {0};
   p->text = body;
@@ -344,6 +418,14 @@ static program *write_program(unit *u, uint64_t seed) {
   p->text = (fe_buf){0};
   for (unsigned i = 0; i < N_OUT; i++)
     p->out[i] = any(p);
+  for (unsigned n = 2; n <= MAX_JOINED; n++) {
+    say(p, "func.func private @cat%u(%%begin: index, %%end: index, ", n);
+    for (unsigned i = 0; i < n; i++)
+      say(p, "%%x%u: memref<1x?xi32>, ", i);
+    say(p, "%%z: memref<1x?xi32>) attributes {krnl.kernel, krnl.concat, "
+           "krnl.outs = 1 : i64, krnl.extent = affine_map<()[s0, s1] -> (s0, "
+           "s1)>} {\nreturn\n}\n");
+  }
   say(p,
       "%sfunc.func @main(%%x0: tensor<?xi32>, %%x1: tensor<5xi32>, "
       "%%flags: tensor<8xi32>) -> (",
@@ -410,6 +492,17 @@ static void interpret_mix(machine *m, const stmt *s) {
   m->v[s->out] = (array){count, z};
 }
 
+static void interpret_join(machine *m, const stmt *s) {
+  int64_t n = 0, at = 0;
+  for (unsigned i = 0; i < s->n_in; i++)
+    n += m->v[s->in[i]].n;
+  uint32_t *z = FE_NEW_N(m->p->u->arena, uint32_t, (size_t)n + 1);
+  for (unsigned i = 0; i < s->n_in; at += m->v[s->in[i++]].n)
+    for (int64_t k = 0; k < m->v[s->in[i]].n; k++)
+      z[at + k] = m->v[s->in[i]].at[k];
+  m->v[s->out] = (array){n, z};
+}
+
 static void interpret_loop(machine *m, const stmt *s) {
   move(m, s->n, s->arg, s->init);
   for (int32_t i = 0;; i++) {
@@ -440,6 +533,8 @@ static void interpret(machine *m, const block *b) {
       interpret_mix(m, s);
     } else if (s->op == VIEW) {
       m->v[s->out] = m->v[s->in[0]];
+    } else if (s->op == JOIN) {
+      interpret_join(m, s);
     } else if (s->op == IF) {
       unsigned k = m->flags[s->flag] ? 0 : 1;
       interpret(m, s->block[k]);
@@ -495,8 +590,8 @@ static void run(program *p, const ferrule_model *model, int64_t n,
   ferrule_run_options options = {.allocate = take, .release = give, .user = &h};
   ferrule_tensor out[N_OUT] = {0};
   for (unsigned i = 0; in_place && i < N_OUT; i++) {
-    out[i].capacity = 40000;
-    out[i].data = take(&h, 40000);
+    out[i].capacity = 400000;
+    out[i].data = take(&h, 400000);
   }
   int64_t symbols[FERRULE_MAX_SYMBOLS];
   assert_int_equal(ferrule_model_symbols(model, in, symbols), 0);

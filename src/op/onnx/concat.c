@@ -152,6 +152,7 @@ static fe_status lower_concat(fe_lower *l) {
   }
   fe_for_end(ir, &rows, 0, NULL);
   fe_kernel_end(&k, fe_kernel_dim(&k, 0, 0), fe_kernel_dim(&k, n, 1));
+  fe_set_attr(ir, k.func, fe_at_unit(ir, "krnl.concat"));
   l->out[0] = fe_reshape(l, k.result[0], elem, rank, sizes);
   return FE_OK;
 }
