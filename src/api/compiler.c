@@ -87,6 +87,8 @@ static ferrule_status work(fe_session *s, void *user) {
   ferrule_status status;
   if (output_kind_is_wrong(r))
     return emit(s, r); // reports it before the work is done
+  if ((status = fe_session_check_phase(s, r->phase)) != FERRULE_OK)
+    return status;
   if ((status = read_model(s, r)) != FERRULE_OK)
     return status;
   if ((status = fe_session_run(s, r->phase)) != FERRULE_OK)

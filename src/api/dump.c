@@ -77,6 +77,41 @@ static const char *string_at(fe_session *s, MlirAttribute array, intptr_t i) {
   return fe_strndup(s->arena, r.data, r.length);
 }
 
+/// Reports the first constant whose data is nowhere.
+static void check_blob(MlirOperation op, void *user) {
+  fe_session *s = user;
+  const char *name = fe_attr_str(s->arena, op, "blob", NULL);
+  if (name && !s->diags.errors && !fe_blob_find(&s->blobs, name))
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){0},
+              "write the file with --stop-after and -o, not from the screen",
+              "the data of the constant '%s' is not there", name);
+}
+
+/// After planning, weights are offsets and only the module names them.
+static void check_planned(fe_session *s) {
+  MlirAttribute list = fe_attr(mlirModuleGetOperation(s->module), "krnl.blobs");
+  intptr_t n = !mlirAttributeIsNull(list) && mlirAttributeIsAArray(list)
+                   ? mlirArrayAttrGetNumElements(list)
+                   : 0;
+  for (intptr_t i = 0; i < n && !s->diags.errors; i++) {
+    MlirAttribute e = mlirArrayAttrGetElement(list, i);
+    const char *name =
+        mlirAttributeIsAArray(e) && mlirArrayAttrGetNumElements(e) > 0
+            ? string_at(s, e, 0)
+            : NULL;
+    if (name && !fe_blob_find(&s->blobs, name))
+      fe_report(&s->diags, FE_SEV_ERROR, (fe_where){0},
+                "write the file with --stop-after and -o, not from the screen",
+                "the data of the weights '%s' is not there", name);
+  }
+}
+
+fe_status fe_dump_check(fe_session *s) {
+  fe_walk(mlirModuleGetBody(s->module), check_blob, s);
+  check_planned(s);
+  return s->diags.errors ? FE_FAILED : FE_OK;
+}
+
 fe_status fe_dump_blobs(fe_session *s) {
   MlirAttribute list =
       fe_attr(mlirModuleGetOperation(s->module), "ferrule.blobs");

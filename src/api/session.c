@@ -124,6 +124,24 @@ ferrule_status fe_session_do(const ferrule_options *options, const char *path,
   return status;
 }
 
+/// Place of a phase in the order of phases; -1: there is no such phase.
+static int phase_index(const char *name) {
+  if (!strcmp(name, "import"))
+    return 0;
+  for (int i = 0; fe_phases[i].name; i++)
+    if (!strcmp(fe_phases[i].name, name))
+      return i + 1;
+  return -1;
+}
+
+static const char *phase_list(fe_arena *arena) {
+  fe_buf b = {0};
+  fe_buf_printf(arena, &b, "import");
+  for (int i = 0; fe_phases[i].name; i++)
+    fe_buf_printf(arena, &b, ", %s", fe_phases[i].name);
+  return b.at;
+}
+
 static bool ends_with(const char *s, const char *end) {
   size_t n = strlen(s), k = strlen(end);
   return n >= k && !strcmp(s + n - k, end);
@@ -143,8 +161,16 @@ static ferrule_status read_dump(fe_session *s, const void *data, size_t size,
               "the module does not say which phase it comes from");
     return FERRULE_REFUSED;
   }
+  if (phase_index(s->phase) < 0) {
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "ferrule.phase"},
+              fe_printf(s->arena, "the phases are %s", phase_list(s->arena)),
+              "there is no phase '%s'", s->phase);
+    return FERRULE_REFUSED;
+  }
   fe_symbols_load(&s->ir, s->module);
-  return fe_dump_blobs(s) == FE_OK ? FERRULE_OK : fe_session_failed(s);
+  return fe_dump_blobs(s) == FE_OK && fe_dump_check(s) == FE_OK
+             ? FERRULE_OK
+             : fe_session_failed(s);
 }
 
 ferrule_status fe_session_read_memory(fe_session *s, const void *data,
@@ -175,7 +201,25 @@ ferrule_status fe_session_read(fe_session *s, const char *path) {
   return fe_session_read_memory(s, s->file.data, s->file.size, path);
 }
 
+ferrule_status fe_session_check_phase(fe_session *s, const char *phase) {
+  if (!phase || phase_index(phase) >= 0)
+    return FERRULE_OK;
+  fe_report(&s->diags, FE_SEV_ERROR, (fe_where){0},
+            fe_printf(s->arena, "the phases are %s", phase_list(s->arena)),
+            "there is no phase '%s'", phase);
+  return FERRULE_USAGE;
+}
+
 ferrule_status fe_session_run(fe_session *s, const char *phase) {
+  if (phase && !strcmp(phase, s->phase))
+    return FERRULE_OK;
+  if (phase && phase_index(phase) < phase_index(s->phase)) {
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){0},
+              "start from the model, or from the dump of an earlier phase",
+              "the file is past '%s' already: it is what '%s' left", phase,
+              s->phase);
+    return FERRULE_USAGE;
+  }
   if (fe_run_phases(&s->ir, &s->module, &s->pass, s->phase, phase,
                     s->options.progress, s->options.user) != FE_OK)
     return fe_session_failed(s);

@@ -42,6 +42,9 @@ FE_NODISCARD ferrule_status fe_session_read_memory(fe_session *s,
                                                    const void *data,
                                                    size_t size,
                                                    const char *path);
+/// FERRULE_USAGE, reported, when there is no such phase (NULL is fine).
+FE_NODISCARD ferrule_status fe_session_check_phase(fe_session *s,
+                                                   const char *phase);
 /// Runs on to the end of `phase` (NULL: all phases before emit).
 FE_NODISCARD ferrule_status fe_session_run(fe_session *s, const char *phase);
 /// FERRULE_REFUSED, or FERRULE_INTERNAL when an internal error was reported.
@@ -57,5 +60,7 @@ fe_status fe_evaluate(fe_ir *ir, MlirModule module, const fe_pass_options *o,
 FE_NODISCARD fe_status fe_dump_write(fe_session *s, const char *path);
 /// Finds the blobs that the dump's `ferrule.blobs` names.
 FE_NODISCARD fe_status fe_dump_blobs(fe_session *s);
+/// Reports data that the module refers to and that is nowhere.
+FE_NODISCARD fe_status fe_dump_check(fe_session *s);
 
 #endif

@@ -35,6 +35,7 @@ typedef struct fe_command {
   const fe_cli_option *options; // terminated by a NULL name
   bool compiles;                // takes the options of compilation too
   int (*run)(struct fe_cli *c);
+  void (*more)(FILE *to); // prints a list that belongs to the help; or NULL
 } fe_command;
 
 /// What a subcommand was called with.

@@ -10,57 +10,106 @@ extern const fe_cli_option fe_compile_options[], fe_run_options[],
     fe_bench_options[], fe_profile_options[], fe_opt_options[],
     fe_operators_options[];
 
+void fe_opt_passes(FILE *to);
+
 const fe_command fe_commands[] = {
-    {"compile", "MODEL -o OUT", "compile a model to native code",
-     "Compiles an ONNX model to a shared library (.so), object (.o), archive "
-     "(.a),\nLLVM IR (.ll) or assembly (.s).\n\nExample:\n"
-     "  ferrule compile models/mnist8/model.onnx -o mnist8.so\n"
-     "  ferrule compile model.onnx --stop-after=optimize   # look inside",
-     fe_compile_options, true, fe_cmd_compile},
-    {"run", "MODEL [--input NAME=FILE.npy ...]", "run a model",
-     "Runs a compiled .so, or compiles a model into memory and runs it.\n\n"
-     "Examples:\n"
-     "  ferrule run model.onnx --random\n"
-     "  ferrule run mnist8.so --input Input3=digit.npy --output out\n"
-     "  ferrule run models/mnist8/model.onnx --verify models/mnist8",
-     fe_run_options, true, fe_cmd_run},
-    {"bench", "MODEL [--threads N] [--vs onnxruntime]", "time a model",
-     "Times runs of a model on random inputs (or --input).\n\nExamples:\n"
-     "  ferrule bench model.onnx\n"
-     "  ferrule bench model.onnx --threads 2 --vs onnxruntime",
-     fe_bench_options, true, fe_cmd_bench},
-    {"profile", "MODEL [--threads N]", "where a model's time goes",
-     "Compiles a model into memory with a clock around every kernel, runs it "
-     "on "
-     "random\ninputs (or --input) and shows time, share, GFLOP/s with the "
-     "share "
-     "of this core's\npeak, and GB/s for each.\n\nExample:\n"
-     "  ferrule profile model.onnx --top 10",
-     fe_profile_options, true, fe_cmd_profile},
-    {"info", "MODEL", "what a model takes, gives and needs",
-     "Lists inputs and outputs, the operators with counts and whether they are "
-     "supported,\nparameters, arithmetic and memory. Exit code 1 when the "
-     "model "
-     "cannot be compiled.\n\nExample:\n  ferrule info model.onnx",
-     0, true, fe_cmd_info},
-    {"profile", "MODEL [--threads N]", "where a model spends its time",
-     "Time per kernel, its share, operations and bytes per second, percentage "
-     "of the\nprocessor's peak.\n\nExample:\n"
-     "  ferrule profile model.onnx --threads 2",
-     fe_profile_options, true, fe_cmd_profile},
-    {"opt", "FILE.mlir --passes=A,B", "run passes on IR text",
-     "Reads IR, runs the named passes in order and prints the result: for "
-     "tests and\nfor looking at one pass.\n\nExample:\n"
-     "  ferrule opt --passes=group,schedule model.mlir",
-     fe_opt_options, true, fe_cmd_opt},
-    {"operators", "[NAME]", "list the operators that are supported",
-     "Prints the operator table: name, domain, the opsets that have it, and "
-     "what is not\nsupported of it.\n\nExamples:\n"
-     "  ferrule operators\n  ferrule operators Resize",
-     fe_operators_options, false, fe_cmd_operators},
-    {"dialect", "NAME", "print a dialect as IRDL",
-     "Prints the onnx or krnl dialect as IRDL, for mlir-opt.\n\nExample:\n"
-     "  ferrule dialect onnx > onnx.irdl.mlir\n"
-     "  mlir-opt-22 --irdl-file=onnx.irdl.mlir model.mlir",
-     0, false, fe_cmd_dialect},
+    {.name = "compile",
+     .arguments = "MODEL -o OUT",
+     .summary = "compile a model to native code",
+     .help =
+         "Compiles an ONNX model to a shared library (.so), object (.o), "
+         "archive (.a),\nLLVM IR (.ll) or assembly (.s), as OUT ends. What is "
+         "written needs libc and libm\nonly; include/ferrule/model.h is all "
+         "that its callers need.\n\n"
+         "Examples:\n"
+         "  ferrule compile model.onnx -o model.so\n"
+         "  ferrule compile model.onnx -o digit.o --prefix digit --header "
+         "digit.h\n"
+         "  ferrule compile model.onnx -o model.so --target x86-64-v3 --dim "
+         "batch=1\n"
+         "  ferrule compile model.onnx --explain\n\n"
+         "With --stop-after the model is written as it is after that phase; "
+         "such a file\nis a MODEL too, and goes on from there:\n"
+         "  ferrule compile model.onnx --stop-after=lower -o lower.mlir\n"
+         "  ferrule compile lower.mlir -o model.so",
+     .options = fe_compile_options,
+     .compiles = true,
+     .run = fe_cmd_compile},
+    {.name = "run",
+     .arguments = "MODEL [--input NAME=FILE.npy ...]",
+     .summary = "run a model",
+     .help = "Runs a compiled .so, or compiles a model into memory and runs "
+             "it. Inputs and\noutputs are .npy files.\n\n"
+             "Examples:\n"
+             "  ferrule run model.onnx --random\n"
+             "  ferrule run model.so --input image=digit.npy --output results\n"
+             "  ferrule run models/mnist8/model.onnx --verify models/mnist8\n\n"
+             "The last one reads input_0.npy and so on from that folder, and "
+             "compares with\noutput_0.npy and so on; exit code 1 when they "
+             "differ.",
+     .options = fe_run_options,
+     .compiles = true,
+     .run = fe_cmd_run},
+    {.name = "bench",
+     .arguments = "MODEL [--threads N] [--vs onnxruntime]",
+     .summary = "time a model",
+     .help = "Times runs of a model on random inputs (or --input). With --vs, "
+             "ONNX Runtime\n(python3 with the packages onnxruntime and numpy) "
+             "runs it too, in turns.\n\nExamples:\n"
+             "  ferrule bench model.onnx\n"
+             "  ferrule bench model.onnx --threads 2 --vs onnxruntime",
+     .options = fe_bench_options,
+     .compiles = true,
+     .run = fe_cmd_bench},
+    {.name = "info",
+     .arguments = "MODEL",
+     .summary = "what a model takes, gives and needs",
+     .help =
+         "Lists inputs and outputs, the operators with counts and whether they "
+         "are\nsupported, parameters, arithmetic and memory. Exit code 1 when "
+         "the "
+         "model cannot\nbe compiled.\n\nExample:\n"
+         "  ferrule info model.onnx --dim batch=8",
+     .compiles = true,
+     .run = fe_cmd_info},
+    {.name = "profile",
+     .arguments = "MODEL [--threads N]",
+     .summary = "where a model's time goes",
+     .help = "Compiles a model into memory with a clock around every kernel, "
+             "runs it on\nrandom inputs (or --input) and shows time, share, "
+             "GFLOP/s with the share of this\ncore's peak, and GB/s for each."
+             "\n\nExample:\n  ferrule profile model.onnx --top 10",
+     .options = fe_profile_options,
+     .compiles = true,
+     .run = fe_cmd_profile},
+    {.name = "operators",
+     .arguments = "[NAME]",
+     .summary = "list the operators that are supported",
+     .help = "Prints the operator table: name, domain, the opsets that have "
+             "it, and what is\nnot supported of it.\n\nExamples:\n"
+             "  ferrule operators\n  ferrule operators Resize",
+     .options = fe_operators_options,
+     .run = fe_cmd_operators},
+    {.name = "opt",
+     .arguments = "FILE.mlir --passes=A,B",
+     .summary = "run passes on IR text",
+     .help = "Reads IR, runs the named passes in order and prints the result: "
+             "for tests and\nfor looking at one pass.\n\nExample:\n"
+             "  ferrule compile model.onnx --stop-after=import -o model.mlir\n"
+             "  ferrule opt model.mlir --passes=canonicalize,fold",
+     .options = fe_opt_options,
+     .compiles = true,
+     .run = fe_cmd_opt,
+     .more = fe_opt_passes},
+    {.name = "dialect",
+     .arguments = "NAME",
+     .summary = "print a dialect as IRDL",
+     .help = "Prints the onnx or krnl dialect as IRDL, so that mlir-opt reads "
+             "what\n--stop-after writes.\n\nExample:\n"
+             "  ferrule dialect onnx > onnx.irdl.mlir\n"
+             "  ferrule dialect krnl > krnl.irdl.mlir\n"
+             "  mlir-opt-22 --irdl-file=onnx.irdl.mlir \\\n"
+             "    --irdl-file=krnl.irdl.mlir --allow-unregistered-dialect "
+             "lower.mlir",
+     .run = fe_cmd_dialect},
     {0}};

@@ -96,13 +96,6 @@ int fe_cmd_compile(fe_cli *c) {
     return fe_cli_usage(c, "one model is wanted");
   if (!output && !phase && !explain)
     return fe_cli_usage(c, "where should the result go? give -o OUT");
-  static const char *const phases[] = {"import", "optimize", "lower",
-                                       "group",  "schedule", "plan"};
-  bool known = !phase;
-  for (size_t i = 0; i < FE_COUNT(phases) && !known; i++)
-    known = !strcmp(phases[i], phase);
-  if (!known)
-    return fe_cli_usage(c, "there is no phase '%s'", phase);
   const char *model = c->positional[0];
   if (explain) {
     int code = fe_cli_explain(c, model);

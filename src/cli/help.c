@@ -26,11 +26,26 @@ static void option_words(const fe_cli_option *o, char *out, size_t size) {
            o->value ? " " : "", o->value ? o->value : "");
 }
 
+/// Words of `s` in lines of 80 columns, from column `left` on.
+static void print_wrapped(FILE *to, int left, const char *s) {
+  int column = left;
+  while (*s) {
+    int n = (int)strcspn(s, " ");
+    if (column > left && column + 1 + n > 80) {
+      fprintf(to, "\n%*s", left, "");
+      column = left;
+    }
+    column += fprintf(to, "%s%.*s", column > left ? " " : "", n, s);
+    s += n + (s[n] == ' ');
+  }
+  fputs("\n", to);
+}
+
 static void print_options(FILE *to, const fe_cli_option *o) {
   for (; any(o); o++) {
     char left[64];
     option_words(o, left, sizeof left);
-    fprintf(to, "  %-24s %s\n", left, o->help);
+    print_wrapped(to, fprintf(to, "  %-24s ", left), o->help);
   }
 }
 
@@ -48,6 +63,8 @@ void fe_cli_help(FILE *to, const fe_command *c) {
     return;
   }
   fprintf(to, "Usage: ferrule %s %s\n\n%s\n", c->name, c->arguments, c->help);
+  if (c->more)
+    c->more(to);
   if (any(c->options)) {
     fputs("\nOptions:\n", to);
     print_options(to, c->options);
@@ -104,7 +121,10 @@ void fe_cli_man(void) {
     roff(c->summary);
     fputs("\n.nf\n", stdout);
     roff(c->help);
-    fputs("\n.fi\n", stdout);
+    fputs("\n", stdout);
+    if (c->more)
+      c->more(stdout);
+    fputs(".fi\n", stdout);
     roff_options(c->options);
   }
   fputs(".SH OPTIONS OF COMPILATION\n"

@@ -16,7 +16,7 @@
 enum { OPT_TARGET, OPT_DIM, OPT_PREFIX, OPT_LEVEL, OPT_JOBS, OPT_QUIET };
 const fe_cli_option fe_shared_options[] = {
     {"target", 0, "CPU",
-     "processor: native (default), x86-64-v2, x86-64-v3, x86-64-v4"},
+     "native (default), x86-64-v2, x86-64-v3, x86-64-v4, aarch64"},
     {"cpu", 0, "CPU", "the same as --target"},
     {"dim", 0, "NAME=N", "fix a symbolic dimension, as in --dim batch=1"},
     {"prefix", 0, "NAME", "of the exported symbols (default: ferrule)"},

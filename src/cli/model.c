@@ -217,6 +217,47 @@ static void give_memory(void *user, void *block) {
   free(block);
 }
 
+/// "float32[batch,3]", or of what is given, when that is not NULL.
+static const char *shape_text(const fe_loaded *m, const ferrule_value_info *v,
+                              const ferrule_tensor *t, char *out, size_t size) {
+  int rank = t ? t->rank : v->rank;
+  size_t n = (size_t)snprintf(out, size, "%s[",
+                              fe_element_name(t ? t->dtype : v->dtype));
+  for (int d = 0; d < rank && n < size; d++) {
+    int64_t dim = t ? t->dims[d] : v->dims[d];
+    const char *comma = d ? "," : "";
+    n += (size_t)(dim >= 0 ? snprintf(out + n, size - n, "%s%lld", comma,
+                                      (long long)dim)
+                           : snprintf(out + n, size - n, "%s%s", comma,
+                                      dim == INT64_MIN
+                                          ? "?"
+                                          : m->model->symbols[-1 - dim]));
+  }
+  if (n < size)
+    snprintf(out + n, size - n, "]");
+  return out;
+}
+
+/// Says which input does not fit.
+static void show_bad_inputs(fe_cli *c, const fe_loaded *m) {
+  char want[512], got[512];
+  for (unsigned i = 0; i < m->model->n_inputs; i++) {
+    const ferrule_value_info *v = &m->model->inputs[i];
+    const ferrule_tensor *t = &m->inputs[i];
+    bool fits = t->dtype == v->dtype && t->rank == v->rank;
+    for (int d = 0; fits && d < v->rank; d++)
+      fits = v->dims[d] < 0 || v->dims[d] == t->dims[d];
+    if (fits)
+      continue;
+    fe_cli_error(c, "input '%s' is to be %s, not %s", v->name,
+                 shape_text(m, v, NULL, want, sizeof want),
+                 shape_text(m, v, t, got, sizeof got));
+    return;
+  }
+  fe_cli_error(c, "the sizes of the inputs contradict each other: a dimension "
+                  "of one name has different sizes");
+}
+
 //===-- Running -------------------------------------------------------------//
 
 int fe_loaded_prepare(fe_cli *c, fe_loaded *m, int threads) {
@@ -232,7 +273,10 @@ int fe_loaded_prepare(fe_cli *c, fe_loaded *m, int threads) {
   }
   free(symbols);
   if (status != FERRULE_RUN_OK) {
-    fe_cli_error(c, "%s", ferrule_model_message(m->model, status));
+    if (status == FERRULE_RUN_BAD_INPUT)
+      show_bad_inputs(c, m);
+    else
+      fe_cli_error(c, "%s", ferrule_model_message(m->model, status));
     return EXIT_REFUSED;
   }
   if (threads > 1) {

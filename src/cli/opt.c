@@ -22,6 +22,13 @@ typedef struct fe_opt_request {
   char *passes; // cut up on the way
 } fe_opt_request;
 
+void fe_opt_passes(FILE *to) {
+  fputs("\nPasses, in the order of a compilation:\n", to);
+  for (const fe_phase *p = fe_phases; p->name; p++)
+    for (const fe_pass *q = p->passes; q->name; q++)
+      fprintf(to, "  %-14s %s\n", q->name, q->what);
+}
+
 static ferrule_status run_passes(fe_session *s, void *user) {
   const char *path = ((fe_opt_request *)user)->path;
   char *passes = ((fe_opt_request *)user)->passes;
@@ -41,7 +48,8 @@ static ferrule_status run_passes(fe_session *s, void *user) {
        name = strtok_r(NULL, ",", &rest)) {
     const fe_pass *p = fe_pass_find(name);
     if (!p) {
-      fe_report(&s->diags, FE_SEV_ERROR, (fe_where){0}, NULL,
+      fe_report(&s->diags, FE_SEV_ERROR, (fe_where){0},
+                "'ferrule opt --help' lists the passes",
                 "there is no pass '%s'", name);
       return FERRULE_USAGE;
     }
@@ -66,6 +74,8 @@ int fe_cmd_opt(fe_cli *c) {
   int status = EXIT_USAGE;
   if (o != -2 && c->n_positional != 1)
     fe_cli_usage(c, "one file is wanted");
+  else if (o != -2 && passes && !*passes)
+    fe_cli_usage(c, "which passes? give --passes=A,B");
   else if (o != -2 && passes)
     status = (int)fe_session_do(&c->options, c->positional[0], run_passes,
                                 &(fe_opt_request){c->positional[0], passes});

@@ -136,7 +136,9 @@ static bool compare(const fe_run_request *r, const char *name,
     bool equal = a == b || (isnan(a) && isnan(b));
     if (equal)
       continue;
-    if (!(error <= max_error)) {
+    if (isnan(error)) // one is NaN
+      error = INFINITY;
+    if (error > max_error) {
       max_error = error;
       worst = i;
     }

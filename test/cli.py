@@ -1,0 +1,321 @@
+"""usage: cli.py [TEST...]
+
+The command line: help, exit codes, phases and their dumps, artifacts.
+
+Numbers are compared with the models' reference outputs by `run --verify`, whose
+own judgement is tested with outputs that are wrong on purpose.
+"""
+import filecmp
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+BUILD, SOURCE = os.environ["FERRULE_BUILD"], os.environ["FERRULE_SOURCE"]
+FERRULE = f"{BUILD}/bin/ferrule"
+MODELS = f"{SOURCE}/models"
+MNIST, FACE, VOICE = (f"{MODELS}/{m}/model.onnx" for m in
+                      ("mnist8", "blazeface_front", "silero_vad_v6"))
+COMMANDS = ["compile", "run", "bench", "info", "profile", "operators", "opt",
+            "dialect"]
+PHASES = ["import", "optimize", "lower", "group", "schedule", "plan"]
+OK, REFUSED, USAGE = 0, 1, 2
+
+
+def ferrule(*words, code=OK, err=None, out=None, env=None):
+    """Runs the program; checks exit code and what its output has in it."""
+    r = subprocess.run([FERRULE, *words], capture_output=True, text=True,
+                       env=dict(os.environ, **env) if env else None)
+    what = f"ferrule {' '.join(words)}: exit {r.returncode}\n{r.stderr}"
+    assert r.returncode == code, f"{what}\nwanted: exit {code}"
+    assert err is None or re.search(err, r.stderr), f"{what}\nwanted: {err}"
+    assert out is None or re.search(out, r.stdout), \
+        f"{what}{r.stdout}\nwanted: {out}"
+    if code != OK:
+        assert r.stderr and "internal" not in r.stderr, what
+    return r.stdout
+
+
+def test_help():
+    text = ferrule("--help")
+    for command in COMMANDS:
+        assert f"  {command}" in text
+        page = ferrule(command, "--help", out=r"Usage: ferrule.*\n(.*\n)*"
+                                              r"Examples?:\n  ferrule")
+        assert page == ferrule("help", command)
+        assert all(len(line) <= 80 for line in page.splitlines()), page
+    assert re.findall(r"^  (\w+) +\w", text.split("\n\n'")[0], re.M) == COMMANDS
+    ferrule("--version", out=r"^ferrule \d+\.\d+\.\d+\n$")
+    assert "\x1b" not in text
+
+
+def test_usage(scratch):
+    so = scratch + "/x.so"
+    for words, err in [
+            ([], None), (["bogus"], "no command 'bogus'"),
+            (["help", "bogus"], "no command 'bogus'"),
+            (["compile"], "one model is wanted"),
+            (["compile", MNIST], "-o OUT"),
+            (["compile", MNIST, "more", "-o", so], "one model is wanted"),
+            (["compile", MNIST, "--bogus"], "unknown option '--bogus'"),
+            (["compile", MNIST, "-o"], "wants a value"),
+            (["compile", MNIST, "-o", so, "--time=3"], "takes no value"),
+            (["compile", MNIST, "-o", scratch + "/x.exe"], r"\.so, \.o"),
+            (["compile", MNIST, "--stop-after=bogus"], "import, optimize"),
+            (["compile", MNIST, "-o", so, "-O9"], "1 to 3"),
+            (["compile", MNIST, "-o", so, "--target=pdp11"], "x86-64-v3"),
+            (["compile", MNIST, "-o", so, "--dim", "batch"], "NAME=N"),
+            (["compile", MNIST, "-o", so, "--dim", "a=-1"], "NAME=N"),
+            (["compile", MNIST, "-o", so, "--prefix=1a"], "letters"),
+            (["compile", MNIST, "-o", so, "--weights=nowhere"], "beside"),
+            (["run", MNIST], "--random"),
+            (["run", MNIST, "--input", "bogus=x.npy"], "no input 'bogus'"),
+            (["run", MNIST, "--rtol", "x"], "not a number"),
+            (["bench", MNIST, "--vs", "bogus"], "onnxruntime"),
+            (["bench", MNIST, "--threads", "0"], "positive"),
+            (["info"], "one model"), (["profile"], "one model"),
+            (["operators", "a", "b"], "one name"),
+            (["opt", MNIST], "--passes"), (["dialect", "bogus"], "krnl"),
+            (["dialect"], "krnl")]:
+        ferrule(*words, code=USAGE, err=err)
+    assert not os.listdir(scratch)
+
+
+def test_refused(scratch):
+    so, missing = scratch + "/x.so", scratch + "/missing.onnx"
+    text = f"{SOURCE}/README.md"
+    for command in ["run", "bench", "info", "profile"]:
+        ferrule(command, missing, code=REFUSED, err="missing.onnx: error:")
+        ferrule(command, text, code=REFUSED, err="not an ONNX model")
+    ferrule("compile", missing, "-o", so, code=REFUSED, err="cannot open")
+    ferrule("compile", text, "-o", so, code=REFUSED, err="not an ONNX model")
+    ferrule("compile", MNIST, "-o", so, "--dim", "bogus=1", code=REFUSED,
+            err="no input has a dimension called 'bogus'")
+    ferrule("compile", MNIST, "-o", missing + "/x.so", code=REFUSED)
+    ferrule("run", so, code=REFUSED, err="x.so")
+    ferrule("run", MNIST, "--input", "Input3=x.npy", code=REFUSED, err="x.npy")
+    ferrule("run", MNIST, "--verify", f"{MODELS}/blazeface_front",
+            code=REFUSED,
+            err=r"'Input3' is to be float32\[1,1,28,28\], not "
+                r"float32\[1,128,128,3\]")
+    ferrule("operators", "Bogus", code=REFUSED, err="not supported")
+    ferrule("opt", MNIST, "--passes=lower", code=REFUSED)
+    with open(MNIST, "rb") as f:
+        half = f.read()[:13000]
+    cut = scratch + "/cut.onnx"
+    with open(cut, "wb") as f:
+        f.write(half)
+    ferrule("compile", cut, "-o", so, code=REFUSED, err="cut off")
+    assert os.listdir(scratch) == ["cut.onnx"], "something was left behind"
+
+
+def test_verify(scratch):
+    """What compares has to find differences."""
+    good, bad = f"{MODELS}/mnist8", scratch + "/bad"
+    ferrule("run", MNIST, "--verify", good, out="matches")
+    shutil.copytree(good, bad)
+    want = np.load(f"{good}/output_0.npy")
+    for value in (want[0, 3] * 1.01, np.nan):
+        wrong = want.copy()
+        wrong[0, 3] = value
+        np.save(f"{bad}/output_0.npy", wrong)
+        ferrule("run", MNIST, "--verify", bad, code=REFUSED,
+                out="differs in 1 of 10 elements; worst at 3")
+    wrong = want.copy()
+    wrong[0, 3] *= 1.01
+    np.save(f"{bad}/output_0.npy", wrong)
+    ferrule("run", MNIST, "--verify", bad, "--rtol", "0.1")
+    np.save(f"{bad}/output_0.npy", want[:, :9])
+    ferrule("run", MNIST, "--verify", bad, code=REFUSED, out="should be")
+    ferrule("run", MNIST, "--input", f"Input3={good}/input_0.npy", "--output",
+            bad + "/new")
+    np.testing.assert_allclose(np.load(f"{bad}/new/Plus214_Output_0.npy"),
+                               want, 1e-3, 1e-4)
+
+
+def test_phases(scratch):
+    """Every phase's text, read back, gives the model; mlir-opt reads it."""
+    irdl = []
+    for dialect in ("onnx", "krnl"):
+        file = f"{scratch}/{dialect}.irdl.mlir"
+        with open(file, "w") as f:
+            f.write(ferrule("dialect", dialect))
+        irdl.append(f"--irdl-file={file}")
+    mlir_opt = shutil.which("mlir-opt-22")
+    for name in ("mnist8", "silero_vad_v6"):
+        model = f"{MODELS}/{name}/model.onnx"
+        for phase in PHASES:
+            dump, again, so = (f"{scratch}/{f}" for f in
+                               ("dump.mlir", "again.mlir", "dump.so"))
+            ferrule("compile", model, f"--stop-after={phase}", "-o", dump)
+            with open(dump) as f:
+                text = f.read()
+            assert f'ferrule.phase = "{phase}"' in text
+            ferrule("compile", model, f"--stop-after={phase}", "-o", dump)
+            with open(dump) as f:
+                assert f.read() == text, f"{phase} of {name} changes"
+            ferrule("compile", dump, "-o", so)
+            ferrule("run", so, "--verify", f"{MODELS}/{name}", out="matches")
+            ferrule("compile", dump, f"--stop-after={phase}", "-o", again)
+            if mlir_opt:
+                subprocess.run([mlir_opt, *irdl, "--allow-unregistered-dialect",
+                                dump, "-o", "/dev/null"], check=True)
+    ferrule("compile", dump, "--stop-after=lower", code=USAGE, err="past")
+    for phase in ("lower", "plan"):
+        screen = ferrule("compile", MNIST, f"--stop-after={phase}")
+        with open(dump, "w") as f:
+            f.write(screen)
+        ferrule("compile", dump, "-o", so, code=REFUSED, err="is not there")
+    with open(dump, "w") as f:
+        f.write(screen.replace('"plan"', '"bogus"'))
+    ferrule("compile", dump, "-o", so, code=REFUSED, err="import, optimize")
+    ferrule("compile", MNIST, "--stop-after=import", "-o", dump)
+    one = ferrule("opt", dump, "--passes=canonicalize,fold", out="onnx.conv")
+    assert "onnx.reshape" in one
+    ferrule("opt", dump, "--passes=bogus", code=USAGE, err="--help")
+
+
+def same(a, b):
+    return filecmp.cmp(a, b, shallow=False)
+
+
+def test_artifacts(scratch):
+    """Equal bytes each time, with any number of threads; libc and libm only."""
+    for model in (MNIST, VOICE):
+        for ending in ("so", "o", "a", "ll", "s"):
+            file, first = f"{scratch}/x.{ending}", f"{scratch}/first.{ending}"
+            ferrule("compile", model, "-o", file)
+            shutil.move(file, first)
+            ferrule("compile", model, "-o", file, "--jobs", "1")
+            assert same(file, first), f"{ending} differs"
+    so = scratch + "/x.so"
+    for what, model in (("mnist8", MNIST), ("silero_vad_v6", VOICE)):
+        for target in ("native", "x86-64-v2", "x86-64-v3"):
+            ferrule("compile", model, "-o", so, f"--target={target}")
+            ferrule("run", so, "--verify", f"{MODELS}/{what}", out="matches")
+            text = subprocess.run(["readelf", "-d", so], capture_output=True,
+                                  text=True, check=True).stdout
+            needed = set(re.findall(r"NEEDED.*\[(.*)\]", text))
+            assert needed <= {"libc.so.6", "libm.so.6"}, needed
+    for level in "1", "2", "3":
+        ferrule("compile", MNIST, "-o", so, f"-O{level}")
+        ferrule("run", so, "--verify", f"{MODELS}/mnist8", out="matches")
+    ferrule("compile", MNIST, "-o", scratch + "/other.so", "--target=aarch64")
+    with open(scratch + "/other.so", "rb") as f:
+        assert f.read(20)[18] == 183  # EM_AARCH64
+
+
+def test_beside(scratch):
+    """The weights in a library that is found from anywhere."""
+    ferrule("compile", MNIST, "-o", scratch + "/x.so", "--weights=beside")
+    assert os.path.exists(scratch + "/x.weights.so")
+    ferrule("run", scratch + "/x.so", "--verify", f"{MODELS}/mnist8",
+            out="matches")
+
+
+def test_dims(scratch):
+    so = scratch + "/x.so"
+    ferrule("info", VOICE, out=r"input.*input: float\[input.dim0,input.dim1\]")
+    ferrule("info", VOICE, "--dim", "input.dim0=1",
+            out=r"input.*input: float\[1,input.dim1\]")
+    ferrule("compile", VOICE, "-o", so, "--dim", "input.dim0=1", "--dim",
+            "input.dim1=576")
+    ferrule("run", so, "--verify", f"{MODELS}/silero_vad_v6", out="matches")
+    x = np.zeros((2, 576), np.float32)
+    np.save(scratch + "/x.npy", x)
+    ferrule("run", so, "--input", f"input={scratch}/x.npy", "--random",
+            code=REFUSED, err=r"'input' is to be float32\[1,576\]")
+    np.save(scratch + "/state.npy", np.zeros((2, 2, 128), np.float32))
+    np.save(scratch + "/sr.npy", np.array(16000))
+    ferrule("run", VOICE, *(f"--input={n}={scratch}/{f}.npy" for n, f in
+                            (("input", "x"), ("state", "state"), ("sr", "sr"))),
+            out=r"output: float32\[2,1\]")
+
+
+PROGRAM = """
+#include "digit.h"
+#include "face.h"
+#include <stdio.h>
+int main(void) {
+  printf("%s %u, %s %u\\n", digit_model.inputs[0].name, digit_model.n_outputs,
+         face_model.inputs[0].name, face_model.n_outputs);
+  return 0;
+}
+"""
+
+
+def test_prefix(scratch):
+    """Two models in one program, with the headers that come with them."""
+    for prefix, model, ending in (("digit", MNIST, "o"), ("face", FACE, "a")):
+        ferrule("compile", model, "-o", f"{scratch}/{prefix}.{ending}",
+                f"--prefix={prefix}", f"--header={scratch}/{prefix}.h")
+    with open(scratch + "/two.c", "w") as f:
+        f.write(PROGRAM)
+    subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror",
+                    f"-I{SOURCE}/include", "two.c", "digit.o", "face.a", "-lm",
+                    "-o", "two"], check=True, cwd=scratch)
+    text = subprocess.run([scratch + "/two"], check=True, text=True,
+                          capture_output=True).stdout
+    assert text == "Input3 1, input:0 4\n", text
+    so = scratch + "/x.so"
+    ferrule("compile", MNIST, "-o", so, "--prefix=digit")
+    ferrule("run", so, "--random", code=REFUSED, err="prefix")
+    ferrule("run", so, "--random", "--prefix=digit")
+
+
+def on_terminal(*words, **env):
+    """Standard error of the program when that is a terminal."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen([FERRULE, *words], stdout=subprocess.DEVNULL,
+                               stderr=slave,
+                               env=dict(os.environ, TERM="xterm", **env))
+    os.close(slave)
+    text = b""
+    try:
+        while part := os.read(master, 4096):
+            text += part
+    except OSError:  # the other side is closed
+        pass
+    process.wait()
+    os.close(master)
+    return text.decode()
+
+
+def test_colours():
+    ferrule("info", "missing", code=REFUSED, err=r"^missing: error: ")
+    assert "\x1b[1;31merror:" in on_terminal("info", "missing")
+    assert "\x1b" not in on_terminal("info", "missing", NO_COLOR="1")
+
+
+def test_tools(scratch):
+    ferrule("compile", MNIST, "--explain", out="(?s)for .*conv.*contract")
+    ferrule("compile", MNIST, "-o", scratch + "/x.so", "--time",
+            err="(?s)import.*optimize.*emit.*total")
+    ferrule("profile", MNIST, out="conv")
+    ferrule("operators", "Conv", out="Conv +ai.onnx +1+")
+    ferrule("bench", MNIST, "--seconds", "0.1", out="Ferrule +median")
+    ferrule("bench", MNIST, "--seconds", "0.1", "--threads", "2",
+            out="2 threads")
+    ferrule("info", MNIST, out="(?s)Conv.*supported.*parameters 5994")
+
+
+def main():
+    for name, test in list(globals().items()):
+        if not name.startswith("test_") or \
+                (sys.argv[1:] and name[5:] not in sys.argv[1:]):
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            if test.__code__.co_argcount:
+                test(scratch)
+            else:
+                test()
+        print(f"{name}: ok", flush=True)
+
+
+if __name__ == "__main__":
+    main()
