@@ -29,4 +29,9 @@ MlirValue fe_ml_best(fe_ir *ir, MlirValue scores, const int64_t *labels,
 MlirValue fe_ml_above(fe_ir *ir, MlirValue score, double threshold,
                       bool or_equal, int64_t yes, int64_t no);
 
+/// Numbers of the standard for TreeEnsemble: the mode of set nodes, and how
+/// leaves are combined.
+enum { FE_TREE_MEMBER = 6 };
+enum { FE_TREE_AVERAGE, FE_TREE_SUM, FE_TREE_MIN, FE_TREE_MAX };
+
 #endif

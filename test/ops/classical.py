@@ -1,6 +1,6 @@
 """ai.onnx.ml against ONNX Runtime."""
 import numpy as np
-from harness import Family
+from harness import Family, by_runtime, model_of
 
 f = Family("classical")
 n, ints = f.normal, f.integers
@@ -64,4 +64,79 @@ f.case("SVMRegressor", [n(6, 3)], n_supports=4, support_vectors=flat(4, 3),
 f.case("SVMClassifier", [n(6, 3)], coefficients=flat(3, 3), rho=[0.2],
        kernel_params=[0.0, 0.0, 0.0],
        classlabels_ints=[0, 1, 2], outputs=2, **ML)
+
+
+def forest(trees, depth, features, modes, names, targets, per_leaf=1):
+    """Attributes of random trees; `names`: prefix of those of the leaves."""
+    a = {f"nodes_{k}": [] for k in
+         ("treeids nodeids featureids values modes truenodeids falsenodeids "
+          "missing_value_tracks_true").split()}
+    leaf = {f"{names}_{k}": [] for k in "treeids nodeids ids weights".split()}
+
+    def grow(tree, level):
+        i = len(a["nodes_nodeids"])
+        node = a["nodes_treeids"].count(tree)
+        end = level == depth or f.random.random() < 0.2 * (level > 0)
+        for key, v in ("treeids", tree), ("nodeids", node), \
+                ("featureids", int(f.random.integers(features))), \
+                ("values", float(np.float32(n()))), \
+                ("modes", "LEAF" if end else str(f.random.choice(modes))), \
+                ("truenodeids", 0), ("falsenodeids", 0), \
+                ("missing_value_tracks_true", int(f.random.integers(2))):
+            a[f"nodes_{key}"].append(v)
+        if end:
+            for k in f.random.permutation(targets)[:per_leaf]:
+                leaf[f"{names}_treeids"].append(tree)
+                leaf[f"{names}_nodeids"].append(node)
+                leaf[f"{names}_ids"].append(int(k))
+                leaf[f"{names}_weights"].append(float(np.float32(n())))
+        else:
+            a["nodes_truenodeids"][i] = grow(tree, level + 1)
+            a["nodes_falsenodeids"][i] = grow(tree, level + 1)
+        return node
+
+    for tree in range(trees):
+        grow(tree, 0)
+    return a | leaf
+
+
+ALL = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ",
+       "BRANCH_NEQ"]
+x = n(30, 5)
+x[3, 2] = x[7, 0] = np.nan
+for modes in ALL[:1], ALL[3:4], ALL:
+    for aggregate in "SUM", "AVERAGE", "MIN", "MAX":
+        trees = forest(7, 4, 5, modes, "target", 2, 2)
+        f.case("TreeEnsembleRegressor", [x], n_targets=2,
+               aggregate_function=aggregate, **trees, **ML)
+    f.case("TreeEnsembleRegressor", [x], dynamic=True, base_values=[0.5],
+           n_targets=1,
+           **forest(3, 3, 5, modes, "target", 1), **ML)
+    for post in POSTS:
+        f.case("TreeEnsembleClassifier", [x], outputs=2,
+               classlabels_int64s=[3, 1, 8], post_transform=post,
+               **forest(5, 4, 5, modes, "class", 3, 2), **ML)
+        two = forest(5, 4, 5, modes, "class", 2, 2)
+        # With a score for each, the label is that of the higher one; ONNX
+        # Runtime asks whether the second one is above 0.
+        a = dict(classlabels_int64s=[0, 1], post_transform=post, **two, **ML)
+        scores = by_runtime(model_of("TreeEnsembleClassifier", [x], outputs=2,
+                                     **a), {"in0": x})[1]
+        f.case("TreeEnsembleClassifier", [x], outputs=2,
+               want=[scores.argmax(1), scores], **a)
+        one = forest(5, 4, 5, modes, "class", 1)
+        f.case("TreeEnsembleClassifier", [x], outputs=2,
+               classlabels_int64s=[3, 1], post_transform=post, **one, **ML)
+        one["class_weights"] = [abs(w) / 5 for w in one["class_weights"]]
+        f.case("TreeEnsembleClassifier", [x], outputs=2,
+               classlabels_int64s=[3, 1], post_transform=post, **one, **ML)
+        one["class_ids"] = [1] * len(one["class_ids"])
+        f.case("TreeEnsembleClassifier", [x], outputs=2,
+               classlabels_int64s=[3, 1], post_transform=post, **one, **ML)
+wrong = forest(2, 2, 5, ALL, "target", 1)
+f.refused("TreeEnsembleRegressor", [n(3, 2)[:, :1]],
+          **(wrong | {"nodes_featureids": [3] * len(wrong["nodes_modes"])}),
+          **ML)
+wrong["nodes_truenodeids"] = [999] * len(wrong["nodes_modes"])
+f.refused("TreeEnsembleRegressor", [x], **wrong, **ML)
 f.done()
