@@ -141,7 +141,24 @@ def rows(n, x):
     return n.op("Concat", n.conv(c, 40, 16, 1), n.conv(c, 40, 32, 1), axis=1)
 
 
+def yolo(n, x):
+    a = n.conv(x, 24, 48, 3, 3, strides=[2, 2], pads=[1, 1, 1, 1])
+    a = n.op("Mul", a, n.op("Sigmoid", a))
+    axis = n.const(np.array([1]))
+    left = n.op("Slice", a, n.const(np.array([0])), n.const(np.array([16])),
+                axis)
+    right = n.op("Slice", a, n.const(np.array([-32])), n.const(np.array([999])),
+                 axis)
+    p = [n.op("MaxPool", right, kernel_shape=[k, k], pads=[k // 2] * 4)
+         for k in (5, 9)]
+    b = n.op("Concat", left, right, *p, axis=1)
+    b = n.op("Slice", b, n.const(np.array([1, 2])), n.const(np.array([-1, 99])),
+             n.const(np.array([2, 3])), n.const(np.array([1, 2])))
+    return n.conv(b, 112, 30, 1, 1)
+
+
 CASES = [
+    (yolo, 24, (23, 26)),
     (residual, 24, (19, 30)), (squeeze_excite, 24, (9, 14)),
     (attention_of_pixels, 24, (11, 20)), (dense, 24, (15, 16)),
     (odd_concat, 24, (8, 33)), (groups, 24, (14, 14)), (pools, 24, (33, 29)),

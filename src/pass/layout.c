@@ -175,6 +175,7 @@ static const rule rules[] = {
     {"onnx.batch_normalization", fe_layout_batch_norm},
     {"onnx.conv_transpose", fe_layout_conv_transpose},
     {"onnx.resize", fe_layout_resize},
+    {"onnx.slice", fe_layout_slice},
 };
 
 static bool apply_rules(fe_layout *l, MlirOperation op) {

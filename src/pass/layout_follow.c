@@ -274,6 +274,59 @@ bool fe_layout_concat(fe_layout *l, MlirOperation op) {
   return true;
 }
 
+//===-- Slices --------------------------------------------------------------//
+
+/// Whole blocks of channels, anything of the other dims, with known bounds.
+bool fe_layout_slice(fe_layout *l, MlirOperation op) {
+  fe_ir *ir = l->ir;
+  MlirValue x = fe_operand(op, 0), known = fe_layout_known(l, x);
+  fe_image_dims d, y;
+  if (fe_is_null(known) || !fe_image_dims_of(ir, x, &d) ||
+      !fe_image_dims_of(ir, fe_result(op, 0), &y))
+    return false;
+  int64_t v[4][4]; // starts, ends, axes, steps
+  int n = fe_const_ints(ir, fe_operand(op, 1), v[0], 4);
+  if (n < 1 || fe_const_ints(ir, fe_operand(op, 2), v[1], 4) != n)
+    return false;
+  for (unsigned k = 2; k < 4; ++k) {
+    MlirValue given = fe_operand(op, k + 1);
+    if (!fe_is_null(given) && !mlirTypeIsANone(mlirValueGetType(given))) {
+      if (fe_const_ints(ir, given, v[k], 4) != n)
+        return false;
+      continue;
+    }
+    for (int i = 0; i < n; ++i)
+      v[k][i] = k == 2 ? i : 1;
+  }
+  int64_t lanes = l->lanes;
+  for (int i = 0; i < n; ++i) {
+    int64_t *from = &v[0][i], *to = &v[1][i], *axis = &v[2][i];
+    if (*axis < 0)
+      *axis += d.rank;
+    if (*axis >= 2)
+      *axis += 4 - d.rank;
+    if (*axis != 1)
+      continue;
+    *from += *from < 0 ? d.channels : 0;
+    *to += *to < 0 ? d.channels : 0;
+    *to = *to > d.channels ? d.channels : *to;
+    if (*from < 0 || *from >= *to || *from % lanes || v[3][i] != 1 ||
+        (*to % lanes && *to != d.channels))
+      return false;
+    *from /= lanes;
+    *to = (*to + lanes - 1) / lanes;
+  }
+  MlirValue in[5] = {known};
+  for (unsigned k = 0; k < 4; ++k)
+    in[1 + k] = fe_constant_i64s(ir, (unsigned)n, v[k]);
+  MlirValue made = fe_first(fe_onnx(ir, "Slice", 5, in, 1, 0, NULL));
+  if (fe_is_null(made))
+    return false;
+  mlirValueSetType(made, fe_layout_type(l, &y));
+  fe_layout_replace(l, fe_result(op, 0), made);
+  return true;
+}
+
 //===-- Batch normalization -------------------------------------------------//
 
 bool fe_layout_batch_norm(fe_layout *l, MlirOperation op) {
