@@ -267,6 +267,15 @@ def cases():
     new.append(Case("Conv", f(1, 2, 5, 300), f(3, 2, 3, 3), pads=[1] * 4))
     new.append(Case("ConvTranspose", f(1, 2, 3, 150), f(2, 3, 2, 5),
                     strides=[2, 3]))
+    for kernel, stride, attrs in (
+            (3, 2, dict(pads=[1] * 4, output_padding=[1, 1])), (5, 3, {}),
+            (4, 2, dict(pads=[1] * 4)), (4, 2, dict(auto_pad="SAME_UPPER")),
+            (2, 2, {}), (2, 3, dict(output_padding=[1, 2])), (3, 1, {})):
+        w = f(9, some(16, 32, 5), kernel, kernel)
+        new.append(Case("ConvTranspose", f(2, 9, 5, 6), Const(w),
+                        Const(f(w.shape[1])), strides=[stride] * 2, **attrs))
+    new.append(Case("ConvTranspose", f(1, 9, 7), Const(f(9, 16, 11)),
+                    strides=[5], pads=[3, 2]))
     new.append(Case("MaxPool", f(1, 2, 5, 300), kernel_shape=[3, 3],
                     strides=[1, 1]))
     new.append(Case("Conv", f(0, 2, 5, 5), f(3, 2, 3, 3)))

@@ -14,10 +14,13 @@
 // q - j. Place u * stride + v of phase v has r = (v + padding) mod stride and
 // q = u + shift, shift = (v + padding) / stride.
 //
-// Needs: f32, constant weights, one group, no dilation. Others stay and are
-// lowered as they are.
+// Needs: f32, constant weights, one group, no dilation. A kernel that is a
+// multiple of the stride in a network of packed images is left to layout
+// assignment, which makes one convolution of it; others stay and are lowered
+// as they are.
 //
 //===----------------------------------------------------------------------===//
+#include "kernel/conv.h"
 #include "op/sliding.h"
 #include "pass/pass.h"
 
@@ -245,10 +248,30 @@ static MlirValue without_rest(const deconv *d, MlirValue v) {
                   fe_constant_i64s(ir, n, ends), fe_constant_i64s(ir, n, axes));
 }
 
+/// What fe_layout_conv_transpose does as well without needless taps.
+static bool is_left_to_layout(const deconv *d, unsigned lanes) {
+  int64_t unused[2];
+  const char *how = fe_attr_str(d->ir->arena, d->op, "auto_pad", "NOTSET");
+  bool strided = false, fits = true;
+  for (unsigned i = 0; i < d->n; ++i) {
+    strided |= d->axis[i].stride > 1;
+    fits &= d->axis[i].kernel % d->axis[i].stride == 0;
+  }
+  return strided && fits && d->in >= lanes / 2 && d->out >= lanes / 2 &&
+         !strcmp(how, "NOTSET") &&
+         !fe_attr_i64s(d->op, "output_shape", unused, 2);
+}
+
+typedef struct rewriter {
+  fe_ir *ir;
+  unsigned lanes; // of a block of channels
+} rewriter;
+
 static void rewrite(MlirOperation op, void *user) {
-  fe_ir *ir = user;
+  const rewriter *r = user;
+  fe_ir *ir = r->ir;
   deconv d;
-  if (!read_deconv(ir, op, &d))
+  if (!read_deconv(ir, op, &d) || is_left_to_layout(&d, r->lanes))
     return;
   ir->loc = mlirOperationGetLocation(op);
   fe_point_before(ir, op);
@@ -262,13 +285,13 @@ static void rewrite(MlirOperation op, void *user) {
 
 fe_status fe_pass_deconv(fe_ir *ir, MlirModule *module,
                          const fe_pass_options *o) {
-  (void)o;
   MlirOperation func = fe_func_find(*module, "main");
   if (mlirOperationIsNull(func))
     return fe_error(ir->diags, (fe_where){0}, NULL,
                     "the module has no function @main");
   fe_point saved = fe_point_save(ir);
-  fe_walk(fe_func_block(func), rewrite, ir);
+  rewriter r = {.ir = ir, .lanes = (unsigned)fe_conv_block(o->target)};
+  fe_walk(fe_func_block(func), rewrite, &r);
   fe_point_restore(ir, saved);
   fe_symbols_store(ir, *module);
   return FE_OK;

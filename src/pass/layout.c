@@ -174,6 +174,7 @@ static const rule rules[] = {
     {"onnx.concat", fe_layout_concat},
     {"onnx.batch_normalization", fe_layout_batch_norm},
     {"onnx.conv_transpose", fe_layout_conv_transpose},
+    {"onnx.depth_to_space", fe_layout_depth_to_space},
     {"onnx.resize", fe_layout_resize},
     {"onnx.slice", fe_layout_slice},
 };

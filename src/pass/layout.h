@@ -69,6 +69,7 @@ bool fe_layout_pool(fe_layout *l, MlirOperation op);
 bool fe_layout_pointwise(fe_layout *l, MlirOperation op);
 bool fe_layout_concat(fe_layout *l, MlirOperation op);
 bool fe_layout_conv_transpose(fe_layout *l, MlirOperation op);
+bool fe_layout_depth_to_space(fe_layout *l, MlirOperation op);
 bool fe_layout_resize(fe_layout *l, MlirOperation op);
 bool fe_layout_slice(fe_layout *l, MlirOperation op);
 bool fe_layout_batch_norm(fe_layout *l, MlirOperation op);

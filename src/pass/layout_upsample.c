@@ -130,6 +130,27 @@ bool fe_layout_conv_transpose(fe_layout *l, MlirOperation op) {
   return true;
 }
 
+//===-- DepthToSpace --------------------------------------------------------//
+
+/// Blocks of channels of a packed operand are phases.
+bool fe_layout_depth_to_space(fe_layout *l, MlirOperation op) {
+  fe_ir *ir = l->ir;
+  fe_image_dims y;
+  MlirValue known = fe_layout_known(l, fe_operand(op, 0));
+  int64_t size = fe_attr_i64(op, "blocksize", 1);
+  if (fe_is_null(known) || !fe_image_dims_of(ir, fe_result(op, 0), &y) ||
+      strcmp(fe_attr_str(ir->arena, op, "mode", "DCR"), "DCR") ||
+      y.channels % l->lanes)
+    return false;
+  int64_t strides[2] = {size, size}, starts[2] = {0, 0};
+  MlirNamedAttribute attrs[] = {fe_at_i64s(ir, "strides", 2, strides),
+                                fe_at_i64s(ir, "starts", 2, starts)};
+  fe_layout_replace(
+      l, fe_result(op, 0),
+      fe_layout_root(l, "krnl.interleave", 1, &known, &y, 2, attrs));
+  return true;
+}
+
 //===-- Resize --------------------------------------------------------------//
 
 /// Elements 2 and 3 of a constant of four, whose first two are `one` (sizes:
