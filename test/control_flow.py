@@ -93,6 +93,25 @@ g (float[N, M] x) => (float[K, L] y) {
   y = Transpose<perm = [1, 0]>(n)
 }""", [[f(n, 1)] for n in (1, 4)]),
 
+    "if, ranks differ until after the function that it is in": ("""
+g (float[N, M] x) => (float[K] y) {
+  h = local.squeezed(x)
+  e = Exp(h)
+  back = Constant<value_ints = [-1]>()
+  y = Reshape(e, back)
+}
+<domain: "local", opset_import: ["" : 18]>
+squeezed (x) => (b) {
+  at = Constant<value_ints = [1]>()
+  one = Constant<value_ints = [1]>()
+  size = Shape<start = 1>(x)
+  c = Equal(size, one)
+  h = If (c) <
+    then_branch = a () => (float[N] p) { p = Squeeze(x, at) },
+    else_branch = b () => (float[N, M] p) { p = Relu(x) }>
+  b = Neg(h)
+}""", [[f(n, m)] for n, m in ((3, 1), (3, 2), (1, 1))]),
+
     "loop with a count, a carried value and a stacked one": ("""
 g (int64 n, float[2, N] x) => (float[2, N] y, float[T, 2, N] s) {
   y, s = Loop (n, , x) <

@@ -7,7 +7,8 @@
 // from outside is simply used in them. An If whose condition is known leaves
 // only the branch that is taken. An If whose branches give tensors of different
 // rank takes all that follows it in its graph into both branches, where the
-// rank is known; graphs made for either rank (exporters' "squeeze if the dim
+// rank is known (and what follows the graph, where it has no region of its
+// own); graphs made for either rank (exporters' "squeeze if the dim
 // is 1") then fold to one path in each.
 //
 //===----------------------------------------------------------------------===//
@@ -120,10 +121,10 @@ static void inline_branch(fe_ir *ir, branch *b) {
 
 /// Both branches with the rest of the graph. Where that is impossible in one,
 /// the model fails when it takes that branch: true, and the other is in place.
-static bool take_rest(fe_call_site *c, MlirValue cond, branch *yes, branch *no,
-                      fe_status *status) {
+static bool take_rest(const fe_call_site *c, fe_call_site *level, branch *yes,
+                      branch *no, fe_status *status) {
   fe_ir *ir = c->scope->im->ir;
-  const char *wrong[2] = {add_rest(c, yes), add_rest(c, no)};
+  const char *wrong[2] = {add_rest(level, yes), add_rest(level, no)};
   *status = FE_OK;
   if (!wrong[0] && !wrong[1])
     return false;
@@ -133,7 +134,7 @@ static bool take_rest(fe_call_site *c, MlirValue cond, branch *yes, branch *no,
                  "whichever branch is taken, what follows fails: %s", wrong[0]);
     return false;
   }
-  MlirValue taken = fe_extract_scalar(ir, cond);
+  MlirValue taken = fe_extract_scalar(ir, c->in[0]);
   if (wrong[0])
     taken = fe_not(ir, taken);
   const char *message =
@@ -144,7 +145,7 @@ static bool take_rest(fe_call_site *c, MlirValue cond, branch *yes, branch *no,
         FE_ATTRS(fe_at_str(ir, "message", message)));
   inline_branch(ir, wrong[0] ? no : yes);
   mlirRegionDestroy((wrong[0] ? yes : no)->region);
-  c->scope->rest = (wrong[0] ? no : yes)->out;
+  level->scope->rest = (wrong[0] ? no : yes)->out;
   return true;
 }
 
@@ -154,6 +155,7 @@ static fe_status make_known_branch(fe_call_site *c, const char *name) {
   if (fe_site_graph(c, name, 0, c->n_out, &b, &s) != FE_OK)
     return FE_FAILED;
   b.n_out = c->n_out;
+  s->inlined_in = c;
   return fe_body_make(s, &b, NULL, c->out);
 }
 
@@ -171,18 +173,25 @@ fe_status fe_import_if(fe_call_site *c) {
   fe_status ok = make_branch(c, "then_branch", &yes);
   if (ok == FE_OK)
     ok = make_branch(c, "else_branch", &no);
-  bool with_rest = ok == FE_OK && ranks_differ(&yes, &no, n);
-  if (with_rest) {
-    memcpy(c->out, yes.out, n * sizeof(*c->out)); // nobody is left to use them
-    n = c->scope->body->n_out;
-    if (take_rest(c, cond, &yes, &no, &ok))
+  fe_call_site *last = NULL; // whose rest the branches have taken
+  for (fe_call_site *level = c;
+       level && ok == FE_OK && ranks_differ(&yes, &no, n);
+       level = level->scope->inlined_in) {
+    memcpy(level->out, yes.out, n * sizeof(*c->out)); // no user is left
+    n = level->scope->body->n_out;
+    if (take_rest(c, level, &yes, &no, &ok))
       return FE_OK;
+    level->scope->rest = yes.out; // nor here, should the next level follow
+    last = level;
   }
   MlirType *types = FE_NEW_N(im->arena, MlirType, n + 1);
   for (size_t i = 0; ok == FE_OK && i < n; i++)
     ok = fe_join_types(c, fe_printf(im->arena, "output %zu of the branches", i),
                        yes.out[i], no.out[i], NULL, &types[i]);
   if (ok != FE_OK) {
+    for (fe_call_site *level = last ? c : NULL; level;
+         level = level == last ? NULL : level->scope->inlined_in)
+      level->scope->rest = NULL;
     if (yes.region.ptr)
       mlirRegionDestroy(yes.region);
     if (no.region.ptr)
@@ -198,8 +207,8 @@ fe_status fe_import_if(fe_call_site *c) {
   MlirValue *results = FE_NEW_N(im->arena, MlirValue, n + 1);
   for (size_t i = 0; i < n; i++)
     results[i] = fe_result(op, (unsigned)i);
-  if (with_rest)
-    c->scope->rest = results;
+  if (last)
+    last->scope->rest = results;
   else
     memcpy(c->out, results, n * sizeof(*c->out));
   return FE_OK;

@@ -86,7 +86,8 @@ fe_status fe_function_inline(fe_call_site *c, const onnx_FunctionProto *f) {
   *s = (fe_scope){.im = im,
                   .opsets = f->opset_import.n ? &f->opset_import
                                               : &im->model->opset_import,
-                  .prefix = fe_printf(im->arena, "%.400s/", c->where.node)};
+                  .prefix = fe_printf(im->arena, "%.400s/", c->where.node),
+                  .inlined_in = c};
   bind_attrs(s, c, f);
   MlirValue *in = FE_NEW_N(im->arena, MlirValue, b.n_in);
   if (c->n_in)

@@ -45,6 +45,7 @@ typedef struct fe_slot {
 /// An attribute as a node has it, references to a function's attributes
 /// resolved; a graph in it belongs to `scope`.
 typedef struct fe_scope fe_scope;
+typedef struct fe_call_site fe_call_site;
 typedef struct fe_bound_attr {
   const char *name;
   const onnx_AttributeProto *attr;
@@ -63,9 +64,10 @@ struct fe_scope {
   const struct fe_order *order;
   size_t at;
   MlirValue *rest; // results of the body when a node took all that follows it
+  fe_call_site *inlined_in; // the node in whose place the body is made, without
+                            // a region of its own; NULL: none
 };
 
-typedef struct fe_call_site fe_call_site;
 typedef struct fe_body {
   const char *what; // "graph" or "function", for messages
   const char *name;

@@ -74,6 +74,8 @@ fe_scope *fe_scope_again(const fe_scope *s) {
   fe_scope *again = FE_NEW(s->im->arena, fe_scope);
   *again = *s;
   again->values = (fe_map){0};
+  again->rest = NULL;
+  again->inlined_in = NULL;
   return again;
 }
 
