@@ -16,5 +16,6 @@ printf '  compile time %d ms\n' $(((end - start) / 1000000))
 printf '  artifact     %s, %d KB with its weights (the ONNX file: %d KB)\n' \
   "$out/mnist8.so" $(($(stat -c %s "$out/mnist8.so") / 1024)) \
   $(($(stat -c %s models/mnist8/model.onnx) / 1024))
-printf '  it needs     %s\n' "$(LC_ALL=C readelf -d "$out/mnist8.so" |
-  sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | paste -sd' ')"
+needed=$(LC_ALL=C readelf -d "$out/mnist8.so" |
+  sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | paste -sd' ')
+printf '  it needs     %s\n' "${needed:-nothing, not even libc}"

@@ -1,8 +1,9 @@
 """usage: models.py FOLDER
 
-A real model as .so and in this process, against the reference outputs that lie
-beside it; at a second size against ONNX Runtime when it has symbolic dims;
-compiled twice to the same bytes; needing libc and libm only.
+A real model as .so, as .o in a C program and in this process, against the
+reference outputs that lie beside it; at a second size against ONNX Runtime when
+it has symbolic dims; compiled twice to the same bytes; needing libc and libm
+only.
 """
 import filecmp
 import json
@@ -44,6 +45,35 @@ def other_inputs(name, inputs):
             for n, shape in OTHER_SIZES[name].items()}
 
 
+def run_object(scratch, inputs, outputs):
+    """The outputs of model.o in scratch, run by test/run_model.c."""
+    program, source = f"{scratch}/program", os.environ["FERRULE_SOURCE"]
+    if not os.path.exists(program):
+        subprocess.run(
+            ["cc", "-std=c17", "-Wall", "-Wextra", "-Werror",
+             *os.environ.get("CFLAGS", "").split(), f"-I{source}/include",
+             f"{source}/test/run_model.c", f"{scratch}/model.o", "-lm", "-o",
+             program], check=True)
+    with open(f"{scratch}/in", "wb") as f:
+        for a in inputs.values():
+            f.write(np.array([ferrule.NUMBERS[a.dtype], a.ndim, *a.shape],
+                             np.int64).tobytes() + a.tobytes())
+    subprocess.run([program, f"{scratch}/in", f"{scratch}/out"], check=True)
+    with open(f"{scratch}/out", "rb") as f:
+        data = f.read()
+    results, at = {}, 0
+    for name in outputs:
+        number, rank = np.frombuffer(data, np.int64, 2, at)
+        shape = np.frombuffer(data, np.int64, rank, at + 16)
+        at += 16 + 8 * int(rank)
+        dtype = np.dtype(ferrule.DTYPES[int(number)])
+        n = int(np.prod(shape, dtype=np.int64))
+        results[name] = np.frombuffer(data, dtype, n, at).reshape(shape)
+        at += n * dtype.itemsize
+    assert at == len(data)
+    return results
+
+
 def main(folder):
     name = os.path.basename(os.path.abspath(folder))
     path = os.path.join(folder, "model.onnx")
@@ -54,7 +84,8 @@ def main(folder):
     outputs = {n: np.load(f"{folder}/output_{i}.npy")
                for i, n in enumerate(io["outputs"])}
     with tempfile.TemporaryDirectory() as scratch:
-        first, second = scratch + "/first.so", scratch + "/second.so"
+        first, second = scratch + "/model.so", scratch + "/again/model.so"
+        os.mkdir(scratch + "/again")
         ferrule.compile(path, first)
         library = ferrule.open(first)
         compare(".so", library.run(inputs), outputs)
@@ -71,6 +102,10 @@ def main(folder):
             check=True).stdout)
         assert set(needed) <= {"libc.so.6", "libm.so.6"}, needed
 
+        ferrule.compile(path, scratch + "/model.o", prefix=b"model")
+        compare(".o in a C program", run_object(scratch, inputs, outputs),
+                outputs)
+
         jit = ferrule.load(path)
         compare("in process", jit.run(inputs), outputs)
         if name in OTHER_SIZES:
@@ -79,6 +114,7 @@ def main(folder):
             want = dict(zip(io["outputs"], session.run(io["outputs"], other)))
             compare("other size, .so", library.run(other), want)
             compare("other size, in process", jit.run(other), want)
+            compare("other size, .o", run_object(scratch, other, outputs), want)
             compare("first size again", library.run(inputs), outputs)
 
 
