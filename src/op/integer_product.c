@@ -210,6 +210,9 @@ static MlirValue product(fe_lower *l, MlirValue a, MlirValue b, unsigned rank,
 
 MlirValue fe_integer_product(fe_lower *l, const fe_matrices *m,
                              const unsigned operands[4]) {
+  MlirValue bytes = fe_byte_product(l, m, operands);
+  if (!fe_is_null(bytes))
+    return bytes;
   MlirValue a = less_zero(l, m->a, operands[0], operands[2], true);
   MlirValue b = constant_columns(l, m->b, operands[1], operands[3]);
   if (fe_is_null(b))

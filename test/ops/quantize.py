@@ -64,5 +64,17 @@ for ta in np.uint8, np.int8:
                                  scales[1], b(1)[0], scales[2], a(1)[0]],
                constants=[1, 2, 3, 4, 5, 6, 7], dynamic=True,
                reference="onnx")
+# Constant B: tiles of the dot instructions, and what does not fill them.
+for m, k, n_ in ((1, 4, 48), (7, 5, 5), (8, 64, 100), (9, 130, 48),
+                 (65, 6, 97), (3, 1, 1), (0, 4, 3)):
+    for signed in 0, 1:
+        ta, tb = (np.int8, np.uint8) if signed else (np.uint8, np.int8)
+        f.case("MatMulInteger", [a(m, k, t=ta), a(k, n_, t=tb)],
+               constants=[1], dynamic=[0] if signed else False)
+        f.case("MatMulInteger", [a(m, k, t=ta), a(k, n_, t=tb), a(1, t=ta)[0],
+                                 a(n_, t=tb)], constants=[1, 3],
+               dynamic=[] if signed else [0], reference="onnx")
+f.case("MatMulInteger", [a(2, 3, 7), b(7, 5), a(1)[0]], constants=[1],
+       dynamic=[0], reference="onnx")
 f.case("MatMulInteger", [a(0, 4), b(4, 3)])
 f.done()
