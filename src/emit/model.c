@@ -13,8 +13,10 @@
 
 #include <string.h>
 
-extern const unsigned char fe_runtime_run_bc[], fe_runtime_model_bc[];
-extern const size_t fe_runtime_run_bc_size, fe_runtime_model_bc_size;
+extern const unsigned char fe_runtime_run_bc[], fe_runtime_model_bc[],
+    fe_runtime_half_bc[];
+extern const size_t fe_runtime_run_bc_size, fe_runtime_model_bc_size,
+    fe_runtime_half_bc_size;
 
 typedef struct builder {
   LLVMModuleRef module;
@@ -100,6 +102,8 @@ static bool is_public(const char *name) {
 
 static fe_status link_runtime(fe_diags *diags, LLVMModuleRef m, bool linkable) {
   if (fe_bitcode_link(diags, m, fe_runtime_run_bc, fe_runtime_run_bc_size) ==
+          FE_FAILED ||
+      fe_bitcode_link(diags, m, fe_runtime_half_bc, fe_runtime_half_bc_size) ==
           FE_FAILED ||
       (linkable && fe_bitcode_link(diags, m, fe_runtime_model_bc,
                                    fe_runtime_model_bc_size) == FE_FAILED))

@@ -283,7 +283,7 @@ int main(int argc, char **argv) {
   static const char *const folders[] = {"node", "simple", "pytorch-converted",
                                         "pytorch-operator", "light"};
   const char *filter = NULL, *known_path = NULL, *list_path = NULL;
-  int jobs = 2;
+  int jobs = 2, least = 0;
   bool verbose = false;
   int i = 1;
   for (; i < argc && argv[i][0] == '-'; i++) {
@@ -293,6 +293,8 @@ int main(int argc, char **argv) {
       break;
     else if (strcmp(argv[i], "--jobs") == 0)
       jobs = atoi(argv[++i]);
+    else if (strcmp(argv[i], "--least") == 0)
+      least = atoi(argv[++i]);
     else if (strcmp(argv[i], "--filter") == 0)
       filter = argv[++i];
     else if (strcmp(argv[i], "--known") == 0)
@@ -304,7 +306,9 @@ int main(int argc, char **argv) {
   }
   if (i + 1 != argc || jobs < 1 || jobs > MAX_JOBS) {
     fprintf(stderr, "usage: conformance [--jobs N] [--filter TEXT] "
-                    "[--known FILE] [--list FILE] [--verbose] DATA\n");
+                    "[--known FILE] [--list FILE] [--least N] "
+                    "[--verbose] DATA\n"
+                    "--least: fails when fewer cases pass\n");
     return 2;
   }
   fe_arena *arena = fe_arena_create(NULL);
@@ -325,6 +329,13 @@ int main(int argc, char **argv) {
   if (list_path)
     write_list(list_path, &cases, results);
   int bad = report(arena, &cases, results, &known, verbose);
+  int passed = 0;
+  for (size_t k = 0; k < cases.n; k++)
+    passed += results[k].outcome == PASSED;
+  if (passed < least) {
+    printf("only %d cases pass; it were %d\n", passed, least);
+    bad++;
+  }
   printf("\n%zu cases in %.1f s\n", cases.n, seconds);
   fe_arena_destroy(arena);
   return bad ? 1 : 0;
