@@ -274,6 +274,15 @@ def cases():
         w = f(9, some(16, 32, 5), kernel, kernel)
         new.append(Case("ConvTranspose", f(2, 9, 5, 6), Const(w),
                         Const(f(w.shape[1])), strides=[stride] * 2, **attrs))
+    x, w = quantized((2, 40, 9, 8), np.uint8), quantized((24, 40, 3, 3), np.int8)
+    scales = Const(random.uniform(0.001, 0.01, 24).astype(np.float32))
+    new.append(Case("QLinearConv", x, Const(np.float32(0.02)),
+                    Const(np.uint8(130)), Const(w), scales,
+                    Const(np.zeros(24, np.int8)), Const(np.float32(0.5)),
+                    Const(np.uint8(99)), pads=[1] * 4))
+    w = quantized((24, 40, 3, 3), np.uint8)
+    new.append(Case("ConvInteger", x, Const(w), Const(np.uint8(130)),
+                    Const(np.uint8(120)), pads=[1] * 4))
     new.append(Case("ConvTranspose", f(1, 9, 7), Const(f(9, 16, 11)),
                     strides=[5], pads=[3, 2]))
     new.append(Case("MaxPool", f(1, 2, 5, 300), kernel_shape=[3, 3],

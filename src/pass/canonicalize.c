@@ -25,8 +25,8 @@ typedef struct fe_candidates {
 } fe_candidates;
 
 static const fe_pattern *const tables[] = {
-    fe_patterns_basic, fe_patterns_const, fe_patterns_conv,
-    fe_patterns_attention, fe_patterns_fuse};
+    fe_patterns_basic,     fe_patterns_const, fe_patterns_conv,
+    fe_patterns_attention, fe_patterns_fuse,  fe_patterns_quantized};
 
 static void index_patterns(fe_sweep *s) {
   for (size_t t = 0; t < FE_COUNT(tables); t++)

@@ -159,6 +159,19 @@ static MlirValue winograd(fe_layout *l, const conv_op *c, fe_winograd_plan plan,
                         FE_COUNT(attrs), attrs);
 }
 
+/// Weights of quantized convolutions: their sums are exact in floats, which the
+/// transforms of Winograd's filtering, with their fractions, would spoil.
+static bool has_whole_weights(const conv_op *c) {
+  const fe_conv_shape *s = &c->shape;
+  int64_t n = s->out_channels * s->channels * s->kernel[0] * s->kernel[1];
+  for (int64_t i = 0; i < n; ++i) {
+    float w = c->weights[i];
+    if (!(w >= -512 && w <= 512) || w != (float)(int)w)
+      return false;
+  }
+  return true;
+}
+
 MlirValue fe_layout_conv_root(fe_layout *l, MlirValue x, conv_op *c) {
   fe_ir *ir = l->ir;
   fe_conv_shape *s = &c->shape;
@@ -172,7 +185,7 @@ MlirValue fe_layout_conv_root(fe_layout *l, MlirValue x, conv_op *c) {
                      bias_of(l, c)};
   const fe_layout_window *w = &c->win;
   fe_winograd_plan plan =
-      w->dilation[0] == 1 && w->dilation[1] == 1
+      w->dilation[0] == 1 && w->dilation[1] == 1 && !has_whole_weights(c)
           ? fe_winograd_choose(l->target, s, fe_dim_static(c->out.n))
           : (fe_winograd_plan){0};
   if (plan.tile)
