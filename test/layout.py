@@ -157,7 +157,17 @@ def yolo(n, x):
     return n.conv(b, 112, 30, 1, 1)
 
 
+def widened(n, x):
+    a = n.conv(x, 24, 24, 3, 3, strides=[2, 2], pads=[1, 1, 1, 1])
+    a = n.op("Log", n.op("Abs", a))  # infinite beyond the channels
+    zeros = n.const(np.zeros((2, 12, 11, 8), np.float32))
+    b = n.op("Concat", a, zeros, axis=1)
+    c = n.conv(n.op("Relu", n.op("Add", b, n.floats(36, 1, 1))), 36, 24, 1, 1)
+    return n.op("Concat", c, zeros, zeros, axis=1)
+
+
 CASES = [
+    (widened, 24, (21, 16)),
     (yolo, 24, (23, 26)),
     (residual, 24, (19, 30)), (squeeze_excite, 24, (9, 14)),
     (attention_of_pixels, 24, (11, 20)), (dense, 24, (15, 16)),

@@ -21,6 +21,7 @@ const fe_generator fe_generators[] = {
     {"pack", fe_generate_pack},
     {"pool", fe_generate_pool},
     {"unpack", fe_generate_unpack},
+    {"widen", fe_generate_widen},
     {"winograd", fe_generate_winograd},
     {"winograd_input", fe_generate_winograd_input},
     {"winograd_weights", fe_generate_winograd_weights},

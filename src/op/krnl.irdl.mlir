@@ -172,6 +172,18 @@ irdl.dialect @krnl {
     irdl.attributes {"strides" = %strides, "starts" = %starts}
   }
 
+  // The first `channels` channels of the input, zeros for all others of the
+  // result (lanes beyond its channels included).
+  irdl.operation @widen {
+    %input = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %channels = irdl.base "#builtin.integer"
+    irdl.operands(input: %input, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"channels" = %channels}
+  }
+
   // Maximum or average of a window. kind: "max", "average" (of the elements
   // in the image) or "average_padded" (the padding counts as zeros; what a
   // result's rounding up adds beyond it does not). Kernel sizes 0: the whole

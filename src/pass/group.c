@@ -52,8 +52,8 @@ typedef struct fe_grouping {
 
 /// Roots whose generators apply an epilogue.
 static const char *const takes_epilogue[] = {
-    "krnl.conv", "krnl.contract", "krnl.depthwise",
-    "krnl.pool", "krnl.winograd", "krnl.interleave"};
+    "krnl.conv",     "krnl.contract",   "krnl.depthwise", "krnl.pool",
+    "krnl.winograd", "krnl.interleave", "krnl.widen"};
 /// krnl ops that are host code.
 static const char *const host_ops[] = {"krnl.weight", "krnl.reshape",
                                        "krnl.check"};

@@ -243,6 +243,32 @@ bool fe_layout_pointwise(fe_layout *l, MlirOperation op) {
 
 //===-- Concatenation -------------------------------------------------------//
 
+/// Constant zeros, whatever their size.
+static bool is_zero(MlirValue v) {
+  MlirOperation op = fe_def(v);
+  if (!fe_op_is(op, "onnx.constant") || !fe_has_attr(op, "value"))
+    return false;
+  MlirAttribute a = fe_attr(op, "value");
+  return mlirAttributeIsADenseElements(a) && mlirDenseElementsAttrIsSplat(a) &&
+         mlirDenseElementsAttrGetFloatSplatValue(a) == 0;
+}
+
+/// A packed image with channels of zeros behind it.
+static bool widen(fe_layout *l, MlirOperation op, const fe_image_dims *y) {
+  fe_ir *ir = l->ir;
+  MlirValue x = fe_operand(op, 0), known = fe_layout_known(l, x);
+  fe_image_dims d;
+  if (fe_is_null(known) || !fe_image_dims_of(ir, x, &d))
+    return false;
+  for (unsigned i = 1; i < fe_n_operands(op); ++i)
+    if (!is_zero(fe_operand(op, i)))
+      return false;
+  MlirNamedAttribute attr = fe_at_i64(ir, "channels", d.channels);
+  fe_layout_replace(l, fe_result(op, 0),
+                    fe_layout_root(l, "krnl.widen", 1, &known, y, 1, &attr));
+  return true;
+}
+
 bool fe_layout_concat(fe_layout *l, MlirOperation op) {
   fe_ir *ir = l->ir;
   fe_image_dims y, d;
@@ -254,6 +280,8 @@ bool fe_layout_concat(fe_layout *l, MlirOperation op) {
   unsigned n = fe_n_operands(op), packed = 0;
   if (axis != 1)
     return false;
+  if (widen(l, op, &y))
+    return true;
   for (unsigned i = 0; i < n; ++i) {
     MlirValue v = fe_operand(op, i);
     if (!fe_image_dims_of(ir, v, &d) || d.channels % l->lanes)
