@@ -304,6 +304,20 @@ def test_tools(scratch):
     ferrule("info", MNIST, out="(?s)Conv.*supported.*parameters 5994")
 
 
+def test_readme(scratch):
+    """The tour in README.md."""
+    with open(f"{SOURCE}/README.md") as f:
+        tour = f.read().split("## A quick tour")[1]
+    commands = re.findall(r"```sh\n(.*?)```", tour, re.S)[0]
+    os.symlink(MODELS, scratch + "/models")
+    os.symlink(BUILD, scratch + "/build")
+    lines = [line for line in commands.splitlines() if line != "make"]
+    assert len(lines) > 10
+    for line in lines:
+        subprocess.run(line, shell=True, check=True, cwd=scratch,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
 def main():
     for name, test in list(globals().items()):
         if not name.startswith("test_") or \
