@@ -55,7 +55,11 @@ fe_status fe_plan(fe_ir *ir, MlirModule module) {
   fe_plan_describe(s);
   mlirOperationDestroy(s->func);
   drop_kernels(s);
-  return ir->failed ? FE_OK // which the caller reports, as after every pass
-                    : fe_run_passes(ir, fe_func_find(module, "main"),
-                                    "func.func(cse)");
+  if (ir->failed)
+    return FE_OK; // the caller reports that, as after every pass
+  const char *const names[] = {"main", "arena_size"};
+  for (unsigned i = 0; i < FE_COUNT(names); ++i)
+    if (fe_run_passes(ir, fe_func_find(module, names[i]), "func.func(cse)"))
+      return FE_FAILED;
+  return FE_OK;
 }

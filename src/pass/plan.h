@@ -137,7 +137,7 @@ typedef struct fe_plan_state {
   fe_map ops;     // old op -> fe_opinfo
   fe_map values;  // old tensor value -> fe_pvalue
   fe_map scalars; // old scalar value -> new value (ptr of MlirValue)
-  fe_map dim_memo, entry_memo, size_memo;
+  fe_map dim_memo, index_memo, entry_memo, size_memo;
   fe_vec(fe_ploop *) loops;
   fe_vec(fe_buffer *) buffers;
   fe_vec(fe_psize *) sizes;

@@ -59,8 +59,33 @@ bool fe_pdim_same(fe_pdim a, fe_pdim b) {
   return fe_same(a.v, b.v) && (a.kind == FE_PDIM_VALUE || a.d == b.d);
 }
 
-/// An index value of main.
-static fe_pdim of_index(fe_plan_state *s, MlirValue v) {
+static fe_pdim of_index(fe_plan_state *s, MlirValue v);
+
+/// What two known numbers give; false: not known, or not defined.
+static bool fold(MlirOperation op, int64_t a, int64_t b, int64_t *out) {
+  bool divides = b > 0 && a >= 0;
+  if (fe_op_is(op, "arith.addi"))
+    return !__builtin_add_overflow(a, b, out);
+  if (fe_op_is(op, "arith.subi"))
+    return !__builtin_sub_overflow(a, b, out);
+  if (fe_op_is(op, "arith.muli"))
+    return !__builtin_mul_overflow(a, b, out);
+  if (fe_op_is(op, "arith.maxsi"))
+    return *out = a > b ? a : b, true;
+  if (fe_op_is(op, "arith.minsi"))
+    return *out = a < b ? a : b, true;
+  if (divides && (fe_op_is(op, "arith.divsi") || fe_op_is(op, "arith.divui") ||
+                  fe_op_is(op, "arith.floordivsi")))
+    return *out = a / b, true;
+  if (divides &&
+      (fe_op_is(op, "arith.ceildivsi") || fe_op_is(op, "arith.ceildivui")))
+    return *out = a / b + (a % b != 0), true;
+  if (divides && (fe_op_is(op, "arith.remsi") || fe_op_is(op, "arith.remui")))
+    return *out = a % b, true;
+  return false;
+}
+
+static fe_pdim trace_index(fe_plan_state *s, MlirValue v) {
   bool is;
   int64_t c = fe_const_index(v, &is);
   if (is)
@@ -71,7 +96,26 @@ static fe_pdim of_index(fe_plan_state *s, MlirValue v) {
     if (is && c >= 0 && c < fe_rank(fe_operand(def, 0)))
       return fe_pdim_of(s, fe_operand(def, 0), (unsigned)c);
   }
+  if (fe_op_in(def, "arith") && fe_n_operands(def) == 2 &&
+      fe_n_results(def) == 1 && mlirTypeIsAIndex(mlirValueGetType(v))) {
+    fe_pdim a = of_index(s, fe_operand(def, 0));
+    fe_pdim b = of_index(s, fe_operand(def, 1));
+    if (a.kind == FE_PDIM_CONST && b.kind == FE_PDIM_CONST &&
+        fold(def, a.c, b.c, &c))
+      return pdim_const(c);
+  }
   return (fe_pdim){.kind = FE_PDIM_VALUE, .v = v};
+}
+
+/// An index value of main.
+static fe_pdim of_index(fe_plan_state *s, MlirValue v) {
+  fe_pdim *memo = fe_map_get_ptr(&s->index_memo, v.ptr);
+  if (!memo) {
+    fe_pdim d = trace_index(s, v);
+    memo = fe_memdup(s->ir->arena, &d, sizeof d);
+    fe_map_set_ptr(s->ir->arena, &s->index_memo, v.ptr, memo);
+  }
+  return *memo;
 }
 
 static MlirBlock home(MlirValue v) {
@@ -211,7 +255,7 @@ void fe_plan_loops(fe_plan_state *s) {
           again = true;
         }
       }
-    s->dim_memo = (fe_map){0};
+    s->dim_memo = s->index_memo = (fe_map){0};
   }
 }
 
@@ -476,7 +520,7 @@ MlirValue fe_plan_arena(fe_plan_state *s, MlirValue symbols, MlirValue *ok) {
   fe_map in_slot = {0};
   for (size_t i = 0; i < s->buffers.n; ++i) {
     const fe_buffer *b = s->buffers.at[i];
-    if (b->place != FE_IN_ARENA || b->offset >= 0)
+    if (b->place != FE_IN_ARENA || b->offset >= 0 || b->parent != FE_NO_BUFFER)
       continue;
     fe_psize *z = s->sizes.at[b->size];
     const char *key = fe_printf(arena, "%u %u", b->slot, b->size);
