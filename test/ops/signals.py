@@ -34,10 +34,17 @@ for shape in (2, 8, 1), (2, 7, 2), (1, 1, 2), (3, 12, 4, 1), (2, 400, 1):
         f.case("DFT", [x], opset=17, axis=axis, inverse=1, want=[split(z)])
         f.case("DFT", [x, None, i64(axis - len(shape))[0]], opset=20,
                inverse=1, want=[split(z)])
+z = np.fft.fft(joined(n(1, 3000, 2)), axis=1)
+f.case("DFT", [x := split(z)], opset=17, inverse=1,
+       want=[split(np.fft.ifft(joined(x), axis=1))])
 x = n(2, 9, 2)
 for length in 15, 16:
     f.case("DFT", [x, np.array(length, np.int64), i64(1)[0]], opset=20,
            inverse=1, onesided=1, constants=[1, 2],
+           want=[np.fft.irfft(joined(x), length, 1)[..., None].astype("f")])
+for length in 15, 16:
+    f.case("DFT", [x, np.array(length, np.int64), i64(1)[0]], opset=20,
+           inverse=1, onesided=1,
            want=[np.fft.irfft(joined(x), length, 1)[..., None].astype("f")])
 x = n(2, 8, 1).astype(np.float64)
 f.case("DFT", [x], opset=17, want=[split(np.fft.fft(x[..., 0]), np.float64)],

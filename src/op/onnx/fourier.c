@@ -5,15 +5,19 @@
 //
 // Method: a table of the roots of unity, computed once in double precision,
 // and for every frequency the sum over the signal; the root's number is kept
-// modulo the length, so the precision does not fall with it. Frames of STFT
-// are cut out and weighted by a generic first. All four combinations of
-// inverse and onesided, real and complex input.
+// modulo the length, so the precision does not fall with it. Where the length
+// is known and not large, the transform is a matrix product. Frames of STFT are
+// cut out and weighted by a generic first. All four combinations of inverse and
+// onesided, real and complex input.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 #include "op/sliding.h"
 
 #include <inttypes.h>
+#include <math.h>
+
+#define PI 3.14159265358979323846
 
 static MlirValue as_f64(fe_ir *ir, MlirValue index) {
   return fe_convert(ir, fe_convert(ir, index, ir->i64, false, false), ir->f64,
@@ -26,8 +30,8 @@ static MlirValue roots_of_unity(fe_lower *l, fe_dtype t, MlirValue n) {
   MlirType f64 = ir->f64, type = fe_compute_type(ir, t);
   MlirValue sizes[2] = {n, fe_index(ir, 2)};
   fe_generic *g = fe_generic_begin(l, 2, sizes, 0, NULL, NULL, NULL);
-  MlirValue x = fe_mul(ir, as_f64(ir, fe_iter(g, 0)),
-                       fe_float(ir, f64, 2 * 3.14159265358979323846));
+  MlirValue x =
+      fe_mul(ir, as_f64(ir, fe_iter(g, 0)), fe_float(ir, f64, 2 * PI));
   x = fe_div(ir, x, as_f64(ir, n));
   MlirValue is_cos = fe_cmp(ir, FE_EQ, fe_iter(g, 1), fe_index(ir, 0));
   MlirValue v =
@@ -41,10 +45,76 @@ typedef struct transform {
   MlirValue length; // index in main
 } transform;
 
+/// A transform of known length is a product with the matrix of its roots, as
+/// long as that has at most so many elements.
+enum { MATRIX = 1 << 20 };
+
+/// [rows * parts of the input][columns * parts of the result].
+static float *matrix_of(fe_lower *l, const transform *f, int64_t length,
+                        int64_t rows, int64_t columns) {
+  bool to_real = f->inverse && f->onesided;
+  int64_t in = f->is_complex ? 2 : 1, out = to_real ? 1 : 2;
+  int64_t used = to_real ? length / 2 + 1 : length;
+  double scale = f->inverse ? 1.0 / (double)length : 1;
+  float *m = fe_alloc(l->ir->arena,
+                      (size_t)(rows * in * columns * out) * sizeof *m + 1);
+  for (int64_t i = 0; i < rows && i < used; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      double angle = 2 * PI * (double)(i * j % length) / (double)length;
+      double weight = to_real && i && 2 * i != length ? 2 * scale : scale;
+      double c = weight * cos(angle);
+      double s = weight * (f->inverse ? sin(angle) : -sin(angle));
+      float *re = m + i * in * columns * out + j * out;
+      re[0] = (float)c;
+      if (!to_real)
+        re[1] = (float)s;
+      if (!f->is_complex)
+        continue;
+      float *im = re + columns * out;
+      im[0] = (float)-s;
+      if (!to_real)
+        im[1] = (float)c;
+    }
+  return m;
+}
+
+/// Null when the lengths are not known, or the matrix would be too large.
+static MlirValue by_matrix(fe_lower *l, const transform *f, MlirValue x,
+                           const MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  int64_t length, columns, rows = fe_static_dim(x, 1);
+  int64_t in = f->is_complex ? 2 : 1, out = f->inverse && f->onesided ? 1 : 2;
+  if (f->type != FE_F32 || rows == FE_DYN || fe_static_dim(x, 2) != 1 ||
+      !fe_size_known(f->length, &length) ||
+      !fe_size_known(sizes[1], &columns) || rows < 1 || columns < 1 ||
+      rows > MATRIX || columns > MATRIX || rows * in * columns * out > MATRIX)
+    return (MlirValue){0};
+  const char *name =
+      fe_printf(ir->arena, "dft.%d%d%d.%" PRId64 ".%" PRId64 ".%" PRId64,
+                f->inverse, f->onesided, f->is_complex, length, rows, columns);
+  const fe_blob *blob = fe_blob_find(ir->blobs, name);
+  if (!blob)
+    blob = fe_blob_add(ir->blobs, name, matrix_of(l, f, length, rows, columns),
+                       (size_t)(rows * in * columns * out) * sizeof(float),
+                       NULL, 0);
+  int64_t dims[2] = {rows * in, columns * out};
+  MlirType type = fe_tensor_plain(ir, ir->f32, 2, dims);
+  MlirValue m = fe_first(FE_OP(ir, "krnl.weight", FE_TYPES(type),
+                               FE_ATTRS(fe_at_str(ir, "blob", blob->name))));
+  MlirValue from[2] = {sizes[0], fe_index(ir, dims[0])};
+  MlirValue to[2] = {sizes[0], fe_index(ir, dims[1])};
+  MlirValue v = fe_reshape(l, x, ir->f32, 2, from);
+  v = fe_lower_contract(l, v, false, m, false, FE_F32, 2, to);
+  return fe_reshape(l, v, ir->f32, 4, sizes);
+}
+
 /// x: [outer][n][inner][1 or 2] to `sizes` [outer][n'][inner][1 or 2].
 static MlirValue transformed(fe_lower *l, const transform *f, MlirValue x,
                              const MlirValue *sizes) {
   fe_ir *ir = l->ir;
+  MlirValue product = by_matrix(l, f, x, sizes);
+  if (!fe_is_null(product))
+    return product;
   fe_dtype t = f->type, work = fe_work_type(t);
   MlirType type = fe_compute_type(ir, work);
   MlirValue in[2] = {x, roots_of_unity(l, work, f->length)};
