@@ -3,9 +3,9 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Generics that read the data at computed subscripts. Negative indices count
-// from the end; one out of range is moved to the nearest valid one, so that no
-// foreign memory is read.
+// GatherElements is a generic that reads at computed subscripts, GatherND a
+// kernel that copies slices. Negative indices count from the end; one out of
+// range is moved to the nearest valid one, so that no foreign memory is read.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -122,14 +122,52 @@ static fe_status infer_nd(fe_infer *f) {
   return FE_OK;
 }
 
-static fe_status lower_nd(fe_lower *l) {
+/// Data [batch][places][slice], indices [batch][rows][n], result
+/// [batch * rows][slice]: the subscripts of a row are read once, its slice is
+/// copied.
+static MlirValue copy_slices(fe_lower *l, unsigned batch, unsigned n,
+                             const MlirValue *dims) {
   fe_ir *ir = l->ir;
+  unsigned rank = fe_rank(l->in[0]), q = fe_rank(l->in[1]);
+  MlirType elem = fe_out_elem(l, 0);
+  MlirValue batches = fe_sizes_product(l, l->in[0], 0, batch);
+  MlirValue rows = fe_sizes_product(l, l->in[1], batch, q - 1);
+  MlirValue data[3] = {batches, fe_sizes_product(l, l->in[0], batch, batch + n),
+                       fe_sizes_product(l, l->in[0], batch + n, rank)};
+  MlirValue tuples[2] = {fe_mul(ir, batches, rows), fe_index(ir, n)};
+  MlirValue sizes[2] = {tuples[0], data[2]};
+  MlirValue in[2] = {fe_reshape(l, l->in[0], elem, 3, data),
+                     fe_reshape(l, l->in[1], fe_elem_of(l->in[1]), 2, tuples)};
+  MlirValue out = fe_tensor_empty(l, l->out_type[0], 2, sizes);
+  MlirValue scalars[FE_MAX_RANK + 1] = {rows};
+  for (unsigned i = 0; i < n; ++i)
+    scalars[1 + i] = dims[i];
+  fe_kernel k;
+  fe_kernel_begin(&k, l, "gather_nd", 2, in, 1, &out, 1 + n, scalars);
+  MlirValue one = fe_index(ir, 1), place = fe_index(ir, 0);
+  fe_region each = fe_for_begin(ir, k.begin, k.end, one, 0, NULL);
+  for (unsigned i = 0; i < n; ++i) {
+    MlirValue at[2] = {each.iv, fe_index(ir, i)};
+    MlirValue v = fe_to_index(ir, fe_load(ir, k.in[1], 2, at));
+    v = fe_wrapped_index(ir, v, k.scalar[1 + i]);
+    place = fe_add(ir, fe_mul(ir, place, k.scalar[1 + i]), v);
+  }
+  MlirValue b = batch ? fe_divu(ir, each.iv, k.scalar[0]) : fe_index(ir, 0);
+  fe_region copy = fe_loop(ir, fe_dim(ir, k.out[0], 1));
+  MlirValue from[3] = {b, place, copy.iv}, to[2] = {each.iv, copy.iv};
+  fe_store(ir, fe_load(ir, k.in[0], 3, from), k.out[0], 2, to);
+  fe_loop_end(ir, &copy);
+  fe_loop_end(ir, &each);
+  fe_kernel_end(&k, fe_kernel_dim(&k, 2, 0), fe_kernel_dim(&k, 2, 1));
+  return k.result[0];
+}
+
+static fe_status lower_nd(fe_lower *l) {
   unsigned rank = fe_rank(l->in[0]), q = fe_rank(l->in[1]);
   unsigned batch = (unsigned)fe_attr_i64(l->op, "batch_dims", 0);
   unsigned n = (unsigned)fe_static_dim(l->in[1], q - 1);
   unsigned out_rank = q - 1 + rank - batch - n;
-  MlirValue sizes[FE_MAX_RANK], dims[FE_MAX_RANK], at[FE_MAX_RANK];
-  MlirValue row[FE_MAX_RANK];
+  MlirValue sizes[FE_MAX_RANK], dims[FE_MAX_RANK];
   for (unsigned i = 0; i < out_rank; ++i)
     sizes[i] = i + 1 < q ? fe_size(l, l->in[1], i)
                          : fe_size(l, l->in[0], batch + n + i - (q - 1));
@@ -139,22 +177,8 @@ static fe_status lower_nd(fe_lower *l) {
     dims[i] = fe_size(l, l->in[0], batch + i);
     check_readable(l, dims[i], 1);
   }
-  fe_generic *g = fe_generic_begin(l, out_rank, sizes, 0, NULL, NULL, NULL);
-  for (unsigned i = 0; i + 1 < q; ++i)
-    row[i] = fe_iter(g, i);
-  for (unsigned i = 0; i < rank; ++i) {
-    if (i < batch) {
-      at[i] = row[i];
-    } else if (i < batch + n) {
-      row[q - 1] = fe_index(ir, i - batch);
-      MlirValue v = fe_at(g, l->in[1], l->in_type[1], q, row);
-      at[i] = fe_wrapped_index(ir, fe_to_index(ir, v), dims[i - batch]);
-    } else {
-      at[i] = fe_iter(g, q - 1 + i - batch - n);
-    }
-  }
-  MlirValue v = fe_at(g, l->in[0], l->in_type[0], rank, at);
-  l->out[0] = fe_generic_end(g, l->out_type[0], v);
+  MlirValue v = copy_slices(l, batch, n, dims);
+  l->out[0] = fe_reshape(l, v, fe_out_elem(l, 0), out_rank, sizes);
   return FE_OK;
 }
 
