@@ -21,6 +21,7 @@
 #include <string.h>
 
 #define PANEL_VECTORS 8
+#define TILE_ROWS 4 // sequences that share the loads of R
 
 typedef struct group { // of gates, computed together
   unsigned first_gate, gates;
@@ -250,32 +251,42 @@ static MlirValue activate(rnn *r, unsigned f, MlirValue v) {
 
 //===-- Products with R -----------------------------------------------------//
 
-/// One panel for one sequence: `pre` = state (or the reset state) * R.
-static void panel_product(rnn *r, MlirValue panel, bool from_reset) {
+/// `rows` sequences from r->b on, vectors [first, first + n) of a panel:
+/// `pre` = state (or the reset state) * R.
+static void tile(rnn *r, MlirValue panel, bool from_reset, unsigned rows,
+                 unsigned first, unsigned n) {
   fe_ir *ir = r->l->ir;
   MlirType vec = fe_vector_type(ir, r->lanes, fe_storage_type(ir, r->t));
-  MlirValue acc[PANEL_VECTORS], next[PANEL_VECTORS], d = idx(r, r->d);
-  unsigned n = (unsigned)r->vectors;
-  for (unsigned v = 0; v < n; ++v)
-    acc[v] = fe_float(ir, vec, 0);
-  fe_region k =
-      fe_for_begin(ir, idx(r, 0), idx(r, r->n->hidden), idx(r, 1), n, acc);
-  MlirValue h = from_reset ? pre_at(r, n_panels(r) * r->width, k.iv)
-                           : load_state(r, r->h, k.iv);
-  MlirValue wide = fe_splat(ir, h, r->lanes);
+  MlirValue acc[TILE_ROWS * PANEL_VECTORS], next[TILE_ROWS * PANEL_VECTORS];
+  MlirValue d = idx(r, r->d), base = r->b, w[PANEL_VECTORS];
+  for (unsigned i = 0; i < rows * n; ++i)
+    acc[i] = fe_float(ir, vec, 0);
+  fe_region k = fe_for_begin(ir, idx(r, 0), idx(r, r->n->hidden), idx(r, 1),
+                             rows * n, acc);
   for (unsigned v = 0; v < n; ++v) {
-    MlirValue w = fe_vload(ir, r->lanes, r->panels,
-                           FE_IDX(d, panel, k.iv, idx(r, v * r->lanes)));
-    MlirValue sum = fe_block_arg(k.body, 1 + v);
-    next[v] = r->l->target->fma ? fe_fma(ir, wide, w, sum)
-                                : fe_add(ir, fe_mul(ir, wide, w), sum);
+    MlirValue at = idx(r, (first + v) * r->lanes);
+    w[v] = fe_vload(ir, r->lanes, r->panels, FE_IDX(d, panel, k.iv, at));
   }
-  fe_for_end(ir, &k, n, next);
+  for (unsigned i = 0; i < rows; ++i) {
+    r->b = fe_add(ir, base, idx(r, i));
+    MlirValue h = from_reset ? pre_at(r, n_panels(r) * r->width, k.iv)
+                             : load_state(r, r->h, k.iv);
+    MlirValue wide = fe_splat(ir, h, r->lanes);
+    for (unsigned v = 0; v < n; ++v) {
+      MlirValue sum = fe_block_arg(k.body, 1 + i * n + v);
+      next[i * n + v] = r->l->target->fma
+                            ? fe_fma(ir, wide, w[v], sum)
+                            : fe_add(ir, fe_mul(ir, wide, w[v]), sum);
+    }
+  }
+  fe_for_end(ir, &k, rows * n, next);
   MlirValue column = fe_mul(ir, panel, idx(r, r->width));
-  for (unsigned v = 0; v < n; ++v) {
-    MlirValue at = fe_add(ir, column, idx(r, v * r->lanes));
-    fe_vstore(ir, fe_result(k.op, v), r->pre, FE_IDX(d, r->b, at));
+  for (unsigned i = 0; i < rows * n; ++i) {
+    MlirValue at = fe_add(ir, column, idx(r, (first + i % n) * r->lanes));
+    MlirValue b = fe_add(ir, base, idx(r, i / n));
+    fe_vstore(ir, fe_result(k.op, i), r->pre, FE_IDX(d, b, at));
   }
+  r->b = base;
 }
 
 typedef struct span { // sequences of this part, of one direction
@@ -313,15 +324,36 @@ static void end_sequence(rnn *r, sequences *q) {
   fe_loop_end(r->l->ir, &q->loop);
 }
 
+/// A panel for all sequences of the part; what those that have ended get is
+/// not used. Several at once share the loads of R.
+static void panel_product(rnn *r, span s, MlirValue panel, bool from_reset) {
+  fe_ir *ir = r->l->ir;
+  unsigned n = (unsigned)r->vectors;
+  unsigned wide = r->l->target->vector_registers >= 32 ? 4 : 2;
+  MlirValue rest = s.first;
+  int64_t batch = fe_static_dim(r->pre, 1);
+  if (batch == FE_DYN || batch >= TILE_ROWS) {
+    MlirValue rows = idx(r, TILE_ROWS), count = fe_sub(ir, s.last, s.first);
+    count = fe_max(ir, count, idx(r, 0));
+    rest = fe_sub(ir, s.last, fe_remu(ir, count, rows));
+    fe_region b = fe_for_begin(ir, s.first, rest, rows, 0, NULL);
+    r->b = b.iv;
+    for (unsigned v = 0; v < n; v += wide)
+      tile(r, panel, from_reset, TILE_ROWS, v, n - v < wide ? n - v : wide);
+    fe_loop_end(ir, &b);
+  }
+  fe_region b = fe_for_begin(ir, rest, s.last, idx(r, 1), 0, NULL);
+  r->b = b.iv;
+  tile(r, panel, from_reset, 1, 0, n);
+  fe_loop_end(ir, &b);
+}
+
 static void product(rnn *r, span s, const group *g, bool from_reset) {
   fe_ir *ir = r->l->ir;
   fe_region p =
       fe_for_begin(ir, idx(r, g->first_panel),
                    idx(r, g->first_panel + g->panels), idx(r, 1), 0, NULL);
-  MlirValue panel = p.iv;
-  sequences q = each_sequence(r, s, false);
-  panel_product(r, panel, from_reset);
-  end_sequence(r, &q);
+  panel_product(r, s, p.iv, from_reset);
   fe_loop_end(ir, &p);
 }
 

@@ -37,6 +37,8 @@ for op in GATES:
     case(op, D=2, direction="bidirectional", lens=True)
     case(op, direction="reverse", lens=True, bias=False)
     case(op, H=128, T=2, I=16, D=2, direction="bidirectional")
+    case(op, B=9, lens=True, D=2, direction="bidirectional")
+    case(op, B=6, dynamic=True)
     case(op, clip=0.3)
     case(op, layout=1)
     case(op, dtype=np.float64, reference="onnx")
@@ -46,6 +48,11 @@ for op in GATES:
          activation_beta=[0.4, 0.7])
     case(op, activations=["Softsign", "Softplus", "ThresholdedRelu"]
          [:FUNCTIONS[op]], activation_alpha=[0.2])
+case("LSTM", T=0, dynamic=[0], want=[
+    np.zeros((0, 1, 3, 6), np.float32), np.zeros((1, 3, 6), np.float32),
+    np.zeros((1, 3, 6), np.float32)], initial=False)
+case("GRU", B=0, dynamic=[0], want=[np.zeros((5, 1, 0, 6), np.float32),
+                                    np.zeros((1, 0, 6), np.float32)])
 case("LSTM", peep=True)
 case("LSTM", peep=True, direction="bidirectional", D=2, dynamic=[0])
 case("LSTM", input_forget=1)
