@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Method: regular files are mapped, so gigabytes of weights cost nothing until
-// they are touched. What cannot be mapped (a pipe) is read into memory.
+// they are touched. What cannot be mapped (a pipe) is read into memory; devices
+// are refused, since /dev/zero has no end.
 // Writing goes to a temporary in the same folder, then renames.
 //
 // Needs: POSIX.
@@ -25,13 +26,17 @@
 
 static fe_status io_error(fe_diags *d, const char *path, const char *what,
                           int error) {
-  const char *hint = error == ENOENT   ? "check the path"
-                     : error == EACCES ? "check the permissions"
-                     : error == ENOSPC ? "make room on the disk"
-                                       : NULL;
+  const char *hint = error == ENOENT    ? "check the path"
+                     : error == EACCES  ? "check the permissions"
+                     : error == ENOSPC  ? "make room on the disk"
+                     : error == ENOTSUP ? "give a file or a pipe"
+                                        : NULL;
   return fe_error(d, (fe_where){.file = path}, hint, "cannot %s: %s", what,
                   strerror(error));
 }
+
+// More than any model that is one message of protobuf.
+#define LARGEST_PIPE ((size_t)4 << 30)
 
 // Everything up to the end, for what has no known size. 0 or an errno.
 static int read_all(int fd, fe_file *out) {
@@ -40,10 +45,10 @@ static int read_all(int fd, fe_file *out) {
   for (;;) {
     if (n == cap) {
       size_t bigger = cap ? cap * 2 : 1 << 16;
-      uint8_t *p = realloc(data, bigger);
+      uint8_t *p = bigger > LARGEST_PIPE ? NULL : realloc(data, bigger);
       if (!p) {
         free(data);
-        return ENOMEM;
+        return bigger > LARGEST_PIPE ? EFBIG : ENOMEM;
       }
       data = p;
       cap = bigger;
@@ -70,6 +75,8 @@ static int map_or_read(int fd, fe_file *out) {
     return errno;
   if (S_ISDIR(st.st_mode))
     return EISDIR;
+  if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
+    return ENOTSUP;
   if (S_ISREG(st.st_mode) && st.st_size > 0) {
     void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p != MAP_FAILED) {

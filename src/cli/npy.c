@@ -64,6 +64,25 @@ static const char *value_of(const char *header, const char *key) {
   return at;
 }
 
+/// "1, 28, 28)"; what is not a tuple of sizes must not pass for one.
+static const char *parse_shape(const char *at, ferrule_tensor *out) {
+  out->rank = 0;
+  for (at += strspn(at, " "); *at != ')'; at += strspn(at, " ")) {
+    if (*at < '0' || *at > '9')
+      return "its shape is not a tuple of sizes";
+    if (out->rank == FERRULE_MAX_RANK)
+      return "its rank is too high";
+    char *end;
+    out->dims[out->rank++] = strtoll(at, &end, 10);
+    at = end + strspn(end, "L "); // Python 2 wrote 3L
+    if (*at == ',')
+      at++;
+    else if (*at != ')')
+      return "its shape is not a tuple of sizes";
+  }
+  return NULL;
+}
+
 static const char *parse_header(const char *header, ferrule_tensor *out) {
   const char *descr = value_of(header, "'descr'"),
              *order = value_of(header, "'fortran_order'"),
@@ -85,19 +104,7 @@ static const char *parse_header(const char *header, ferrule_tensor *out) {
     }
   if (!out->dtype)
     return "its element type is not a number";
-  out->rank = 0;
-  for (shape++; *shape && *shape != ')';) {
-    if (*shape < '0' || *shape > '9') {
-      shape++;
-      continue;
-    }
-    if (out->rank == FERRULE_MAX_RANK)
-      return "its rank is too high";
-    char *end;
-    out->dims[out->rank++] = strtoll(shape, &end, 10);
-    shape = end;
-  }
-  return NULL;
+  return parse_shape(shape + 1, out);
 }
 
 static const char *read_open(FILE *f, ferrule_tensor *out) {

@@ -278,15 +278,19 @@ fe_status fe_emit(fe_ir *ir, MlirModule module, const fe_emit_options *options,
   split(ir, module, text, &units);
   fe_unit_job job = {options, &info};
   fe_status status = emit_units(ir, &job, &units);
+  bool header = status == FE_OK && options->header;
+  if (header) {
+    const char *text = fe_model_header(ir->arena, &info);
+    status = fe_file_write(ir->diags, options->header, text, strlen(text));
+    header = status == FE_OK;
+  }
   if (status == FE_OK)
     status =
         options->artifact == FE_ARTIFACT_JIT
             ? fe_jit_load(ir->diags, &info, (unsigned)units.n, units.at, jit)
             : fe_link(ir->diags, options, &info, (unsigned)units.n, units.at);
-  if (status == FE_OK && options->header) {
-    const char *text = fe_model_header(ir->arena, &info);
-    status = fe_file_write(ir->diags, options->header, text, strlen(text));
-  }
+  if (header && status == FE_FAILED)
+    unlink(options->header);
   drop_objects(&units);
   return status;
 }

@@ -169,10 +169,12 @@ static linking begin(fe_diags *diags, const fe_emit_options *options,
   return l;
 }
 
-/// The model's path with another ending: "m.so" -> "m.weights.so".
-static char *beside(fe_arena *arena, const char *path, const char *end) {
-  const char *dot = strrchr(path, '.');
-  return fe_printf(arena, "%.*s.weights%s", (int)(dot - path), path, end);
+/// Of weights beside the model: "m.so" -> "m.weights.so", "m.s" ->
+/// "m.weights.o".
+static char *weights_path(fe_arena *arena, const fe_emit_options *options) {
+  const char *path = options->path, *dot = strrchr(path, '.');
+  return fe_printf(arena, "%.*s.weights%s", (int)(dot - path), path,
+                   options->artifact == FE_ARTIFACT_SO ? ".so" : ".o");
 }
 
 static const char *base_name(const char *path) {
@@ -180,8 +182,7 @@ static const char *base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-//===-- The kinds
-//----------------------------------------------------------===//
+//===-- The kinds -----------------------------------------------------------//
 
 static fe_status add_units(linking *l, unsigned n, const fe_unit *units) {
   for (unsigned i = 0; i < n; i++)
@@ -254,7 +255,7 @@ static void add_shared(linking *l, const char *temp, const char *path) {
 static fe_status link_weights(fe_diags *diags, const fe_emit_options *options,
                               const fe_model_info *info) {
   bool shared = options->artifact == FE_ARTIFACT_SO;
-  const char *path = beside(diags->arena, options->path, shared ? ".so" : ".o");
+  const char *path = weights_path(diags->arena, options);
   const char *temp = temporary(diags, path);
   if (!temp)
     return FE_FAILED;
@@ -282,7 +283,7 @@ static fe_status link_shared(linking *l, const char *temp, unsigned n,
   if (l->options->weights_beside && l->info->weight_bytes) {
     add_arg(l, "-rpath");
     add_arg(l, "$ORIGIN");
-    add_arg(l, beside(arena, l->options->path, ".so"));
+    add_arg(l, weights_path(arena, l->options));
   } else if (add_weights(l, true) == FE_FAILED) {
     return FE_FAILED;
   }
@@ -327,17 +328,9 @@ static fe_status link_archive(linking *l, const char *temp, unsigned n,
   return status;
 }
 
-fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
-                  const fe_model_info *info, unsigned n, const fe_unit *units) {
-  bool text = options->artifact == FE_ARTIFACT_LLVM ||
-              options->artifact == FE_ARTIFACT_ASM;
-  if ((text || options->weights_beside) && info->weight_bytes &&
-      link_weights(diags, options, info) == FE_FAILED)
-    return FE_FAILED;
-  if (text)
-    return fe_file_write(diags, options->path,
-                         LLVMGetBufferStart(units[0].object),
-                         LLVMGetBufferSize(units[0].object));
+static fe_status link_model(fe_diags *diags, const fe_emit_options *options,
+                            const fe_model_info *info, unsigned n,
+                            const fe_unit *units) {
   const char *temp = temporary(diags, options->path);
   if (!temp)
     return FE_FAILED;
@@ -349,4 +342,20 @@ fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
                          : link_archive(&l, temp, n, units);
   end_linking(&l);
   return settle(&l, temp, options->path, status);
+}
+
+fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
+                  const fe_model_info *info, unsigned n, const fe_unit *units) {
+  bool text = options->artifact == FE_ARTIFACT_LLVM ||
+              options->artifact == FE_ARTIFACT_ASM;
+  bool apart = (text || options->weights_beside) && info->weight_bytes;
+  if (apart && link_weights(diags, options, info) == FE_FAILED)
+    return FE_FAILED;
+  fe_status status = text ? fe_file_write(diags, options->path,
+                                          LLVMGetBufferStart(units[0].object),
+                                          LLVMGetBufferSize(units[0].object))
+                          : link_model(diags, options, info, n, units);
+  if (status == FE_FAILED && apart)
+    unlink(weights_path(diags->arena, options));
+  return status;
 }

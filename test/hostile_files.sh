@@ -1,0 +1,96 @@
+#!/bin/sh
+# Files that are not what they seem: each must be refused in a few seconds, with
+# a message and without leaving anything behind.
+set -eu
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+ferrule=$FERRULE_BUILD/bin/ferrule
+model=$FERRULE_SOURCE/models/mnist8/model.onnx
+
+fail() {
+  echo "$*"
+  cat said
+  exit 1
+}
+
+# refused TEXT COMMAND...: ends with 1 and says TEXT
+refused() {
+  text=$1
+  shift
+  code=0
+  timeout 30 "$@" >said 2>&1 || code=$?
+  [ $code = 1 ] || fail "$* ended with $code"
+  grep -q "$text" said || fail "$* did not say '$text'"
+}
+
+# Models
+mkdir folder.onnx
+ln -s /dev/zero zero.onnx
+ln -s again.onnx again.onnx
+: >empty.onnx
+head -c 20000 "$model" >cut.onnx
+mkfifo pipe.onnx
+for command in info run 'compile -o out.so'; do
+  refused 'Is a directory' "$ferrule" $command folder.onnx
+  refused 'give a file or a pipe' "$ferrule" $command zero.onnx
+  refused 'symbolic links' "$ferrule" $command again.onnx
+  refused 'is empty' "$ferrule" $command empty.onnx
+  refused 'get it again' "$ferrule" $command cut.onnx
+done
+cat "$model" >pipe.onnx &
+"$ferrule" compile -q pipe.onnx -o "$PWD/piped.so"
+wait
+
+# Places to write to
+mkdir place
+for ending in so o a ll s; do
+  refused 'No such file' "$ferrule" compile -q "$model" -o absent/out.$ending
+  mkdir place/out.$ending
+  refused 'directory' "$ferrule" compile -q "$model" --header out.h \
+    --weights beside -o place/out.$ending
+  rmdir place/out.$ending
+  # no room: files of at most 4 KB (512 bytes where the shell counts so)
+  code=0
+  (trap '' XFSZ; ulimit -f 8; "$ferrule" compile -q "$model" \
+    -o place/out.$ending) >/dev/null 2>&1 || code=$?
+  [ $code != 0 ] || fail "no room for out.$ending, and it succeeded"
+  [ ! -e out.h ] && [ -z "$(ls place)" ] || fail "left behind: $(ls place)"
+done
+
+# npy NAME HEADER [BYTES]: a file of that header and so many zeros
+npy() {
+  {
+    printf '\223NUMPY\1\0'
+    printf "\\$(printf %o ${#2})\\0%s" "$2"
+    head -c "${3-0}" /dev/zero
+  } >"$1"
+}
+array() {
+  npy in.npy "{'descr': '<f4', 'fortran_order': False, 'shape': $1, }" "${2-0}"
+}
+try() {
+  refused "$1" "$ferrule" run "$PWD/piped.so" -i Input3=in.npy
+}
+array '(1, 1, 28, 28)' 3136
+"$ferrule" run "$PWD/piped.so" -i Input3=in.npy >said || fail 'a good array'
+array '(1, 1, 28, 28)' 3135
+try truncated
+array '(1, 1, 28, 100000000000)'
+try truncated
+array '(9223372036854775807, 9223372036854775807, 4)'
+try 'too large'
+array '(99999999999999999999999,)'
+try 'too large'
+for shape in '(-1, 1, 28, 28)' '(1 1 28 28)' '(1.0, 1, 28, 28)' '(1, 1, 28'; do
+  array "$shape" 3136
+  try 'not a tuple'
+done
+array '(0, 1, 28, 28)'
+try 'wrong type, rank or size'
+array "($(printf '1, %.0s' $(seq 40)))" 4
+try 'rank is too high'
+npy in.npy "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}" 8
+try 'not a number'
+npy in.npy "{'descr': '"
+try 'not that of an array'
