@@ -163,6 +163,13 @@ static fe_status infer_slice(fe_infer *f) {
   bool bad_axis;
   if (fe_in_dims(f, 0, &in))
     return FE_FAILED;
+  fe_dims n;
+  if (fe_in_dims(f, 1, &n))
+    return FE_FAILED;
+  if (n.rank != 1 || fe_dim_static(n.d[0]) == FE_DYN)
+    return fe_infer_error(
+        f, "give starts and ends a fixed number of elements",
+        "how many dimensions are sliced is known only during the run");
   bool known = ranges_of(f->ir, f->n_in, f->in, in.rank, r, &bad_axis);
   if (bad_axis)
     return fe_infer_error(
@@ -322,6 +329,10 @@ static fe_status lower_slice(fe_lower *l) {
   run_range run[FE_MAX_RANK];
   bool bad_axis, whole = true;
   operands_of(l->op, in);
+  for (unsigned i = 2; i < 5; ++i)
+    if (!fe_is_null(l->in[i]))
+      fe_check_equal(l, fe_size(l, l->in[i], 0), fe_size(l, l->in[1], 0),
+                     "starts, ends, axes and steps differ in length");
   bool known = ranges_of(ir, 5, in, rank, r, &bad_axis);
   if (!known)
     run_time_axes(l, rank, run);
