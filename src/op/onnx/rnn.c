@@ -96,14 +96,30 @@ static fe_status lower_rnn(fe_lower *l) {
     return FE_FAILED;
   // What inference could not compare.
   unsigned time = n.batch_first, batch = !time;
+  int64_t gates = n.gates * hidden;
+  MlirValue d = fe_index(l->ir, n.directions), g = fe_index(l->ir, gates),
+            h = fe_index(l->ir, hidden), b = fe_size(l, l->in[X], batch);
   const struct {
     unsigned input, dim;
     MlirValue size;
   } checks[] = {
+      {W, 0, d},
+      {W, 1, g},
       {W, 2, fe_size(l, l->in[X], 2)},
-      {LENGTHS, 0, fe_size(l, l->in[X], batch)},
-      {H, n.batch_first ? 0 : 1, fe_size(l, l->in[X], batch)},
-      {C, n.batch_first ? 0 : 1, fe_size(l, l->in[X], batch)},
+      {R, 0, d},
+      {R, 1, g},
+      {R, 2, h},
+      {B, 0, d},
+      {B, 1, fe_index(l->ir, 2 * gates)},
+      {LENGTHS, 0, b},
+      {H, batch, b},
+      {H, time, d},
+      {H, 2, h},
+      {C, batch, b},
+      {C, time, d},
+      {C, 2, h},
+      {P, 0, d},
+      {P, 1, fe_index(l->ir, 3 * hidden)},
   };
   for (unsigned i = 0; i < FE_COUNT(checks); ++i) {
     MlirValue v = in[checks[i].input];
