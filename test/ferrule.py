@@ -189,7 +189,10 @@ class Model:
         run.outputs = (Tensor * max(1, s.n_outputs))()
         symbols = (c.c_int64 * MAX_SYMBOLS)()
         self._check(_lib.ferrule_model_symbols(c.byref(s), run.inputs, symbols))
-        memory = np.zeros(s.arena_size(symbols) + ALIGN, np.uint8)
+        size = s.arena_size(symbols)
+        if size == 2**63 - 1:
+            raise Error(-2, "the model cannot take inputs of these sizes")
+        memory = np.zeros(size + ALIGN, np.uint8)
         run.memory = memory
         run.arena = (memory.ctypes.data + ALIGN - 1) // ALIGN * ALIGN
         return run

@@ -273,7 +273,10 @@ int fe_loaded_prepare(fe_cli *c, fe_loaded *m, int threads) {
   }
   free(symbols);
   if (status != FERRULE_RUN_OK) {
-    if (status == FERRULE_RUN_BAD_INPUT)
+    if (m->arena_size == INT64_MAX)
+      fe_cli_error(c, "the model cannot take inputs of these sizes: a tensor "
+                      "would have a negative size, or one beyond all bounds");
+    else if (status == FERRULE_RUN_BAD_INPUT)
       show_bad_inputs(c, m);
     else
       fe_cli_error(c, "%s", ferrule_model_message(m->model, status));
