@@ -24,19 +24,20 @@ MNIST, FACE, VOICE = (f"{MODELS}/{m}/model.onnx" for m in
 COMMANDS = ["compile", "run", "bench", "info", "profile", "operators", "opt",
             "dialect"]
 PHASES = ["import", "optimize", "lower", "group", "schedule", "plan"]
-OK, REFUSED, USAGE = 0, 1, 2
+OK, REFUSED, USAGE, INTERNAL = 0, 1, 2, 3
 
 
-def ferrule(*words, code=OK, err=None, out=None, env=None):
+def ferrule(*words, code=OK, err=None, out=None, env=None, cwd=None):
     """Runs the program; checks exit code and what its output has in it."""
     r = subprocess.run([FERRULE, *words], capture_output=True, text=True,
+                       cwd=cwd,
                        env=dict(os.environ, **env) if env else None)
     what = f"ferrule {' '.join(words)}: exit {r.returncode}\n{r.stderr}"
     assert r.returncode == code, f"{what}\nwanted: exit {code}"
     assert err is None or re.search(err, r.stderr), f"{what}\nwanted: {err}"
     assert out is None or re.search(out, r.stdout), \
         f"{what}{r.stdout}\nwanted: {out}"
-    if code != OK:
+    if code in (REFUSED, USAGE):
         assert r.stderr and "internal" not in r.stderr, what
     return r.stdout
 
@@ -178,6 +179,22 @@ def test_phases(scratch):
     one = ferrule("opt", dump, "--passes=canonicalize,fold", out="onnx.conv")
     assert "onnx.reshape" in one
     ferrule("opt", dump, "--passes=bogus", code=USAGE, err="--help")
+
+
+def test_defect(scratch):
+    """A kernel of a kind that nobody makes stands for a defect."""
+    dump, again = scratch + "/dump.mlir", scratch + "/ferrule-reproducer.mlir"
+    ferrule("compile", MNIST, "--stop-after=group", "-o", dump)
+    with open(dump) as f:
+        text = f.read()
+    with open(dump, "w") as f:
+        f.write(text.replace('krnl.root = "pool"', 'krnl.root = "bogus"'))
+    so = scratch + "/x.so"
+    ferrule("compile", dump, "-o", so, code=INTERNAL, cwd=scratch,
+            err="internal error: .*bogus(.*\n)+.*before the phase 'schedule'")
+    os.remove(dump)
+    ferrule("compile", again, "-o", so, code=INTERNAL, cwd=scratch, err="bogus")
+    assert not os.path.exists(so)
 
 
 def same(a, b):

@@ -61,6 +61,29 @@ static void print_times(const fe_clock *k, double end, const char *output) {
     fprintf(stderr, "%-10s %8.1f kB\n", "artifact", (double)st.st_size / 1e3);
 }
 
+/// After a defect in some phase: the form before it goes to a file, so that
+/// the defect can be repeated without the model.
+static void write_reproducer(fe_cli *c, const fe_clock *k, const char *model) {
+  static const char *const order[] = {"import",   "optimize", "lower", "group",
+                                      "schedule", "plan",     "emit"};
+  static const char path[] = "ferrule-reproducer.mlir";
+  const char *failed = k->n ? k->name[k->n - 1] : order[0];
+  size_t i = FE_COUNT(order) - 1;
+  while (i && strcmp(order[i], failed))
+    i--;
+  ferrule_options options = c->options;
+  options.diagnostic = NULL;
+  options.progress = NULL;
+  if (i && ferrule_print(model, order[i - 1], path, &options) == FERRULE_OK)
+    fprintf(stderr,
+            "This is a defect of ferrule. Please report it with %s\n"
+            "(and %s.bin, if there is one): the model before the phase '%s'.\n",
+            path, path, failed);
+  else
+    fputs("This is a defect of ferrule. Please report it with the model.\n",
+          stderr);
+}
+
 int fe_cmd_compile(fe_cli *c) {
   const char *output = NULL, *phase = NULL, *value;
   bool times = false, explain = false;
@@ -110,6 +133,8 @@ int fe_cmd_compile(fe_cli *c) {
       phase ? ferrule_print(model, phase, output ? output : "-", &c->options)
             : ferrule_compile(model, output, &c->options);
   fe_cli_done(c);
+  if (s == FERRULE_INTERNAL)
+    write_reproducer(c, &k, model);
   if (times && k.n)
     print_times(&k, fe_now(), phase ? NULL : output);
   return (int)s;
