@@ -222,8 +222,7 @@ static unsigned compile(size_t size, size_t run, bool *good) {
   ferrule_options o = {
       .opt_level = 1, .diagnostic = count_error, .user = counts};
   ferrule_program *program = NULL;
-  ferrule_status status =
-      ferrule_load_memory(work, size, "fuzz/model.onnx", &o, &program);
+  ferrule_status status = ferrule_load_memory(work, size, NULL, &o, &program);
   if ((status == FERRULE_OK) != (counts[0] == 0)) {
     fprintf(stderr, "run %zu: status %d with %zu errors\n", run, (int)status,
             counts[0]);

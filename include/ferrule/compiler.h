@@ -83,7 +83,7 @@ typedef struct ferrule_options {
 ferrule_status ferrule_compile(const char *path, const char *output,
                                const ferrule_options *options);
 /// The same for a model in memory; `path` is for messages and for finding
-/// external data. The bytes must stay until the call returns.
+/// external data (NULL: neither). The bytes must stay until the call returns.
 ferrule_status ferrule_compile_memory(const void *model, size_t size,
                                       const char *path, const char *output,
                                       const ferrule_options *options);

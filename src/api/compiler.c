@@ -48,7 +48,8 @@ static ferrule_status emit(fe_session *s, const fe_request *r) {
                        .path = r->output,
                        .prefix = s->options.prefix,
                        .name = s->options.name ? s->options.name
-                                               : stem(s->arena, r->path),
+                               : *r->path      ? stem(s->arena, r->path)
+                                               : "model",
                        .compiler = "ferrule " FERRULE_VERSION,
                        .opt = s->pass.opt_level,
                        .threads = (unsigned)s->options.threads,
@@ -111,9 +112,11 @@ ferrule_status ferrule_compile(const char *path, const char *output,
 ferrule_status ferrule_compile_memory(const void *model, size_t size,
                                       const char *path, const char *output,
                                       const ferrule_options *options) {
-  return serve(
-      (fe_request){.path = path, .data = model, .size = size, .output = output},
-      options);
+  return serve((fe_request){.path = path ? path : "",
+                            .data = model,
+                            .size = size,
+                            .output = output},
+               options);
 }
 
 ferrule_status ferrule_print(const char *path, const char *phase,
@@ -134,9 +137,11 @@ ferrule_status ferrule_load_memory(const void *model, size_t size,
                                    const ferrule_options *options,
                                    ferrule_program **out) {
   *out = NULL;
-  return serve(
-      (fe_request){.path = path, .data = model, .size = size, .program = out},
-      options);
+  return serve((fe_request){.path = path ? path : "",
+                            .data = model,
+                            .size = size,
+                            .program = out},
+               options);
 }
 
 const ferrule_model *ferrule_program_model(const ferrule_program *program) {

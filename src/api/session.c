@@ -175,7 +175,7 @@ static ferrule_status read_dump(fe_session *s, const void *data, size_t size,
 
 ferrule_status fe_session_read_memory(fe_session *s, const void *data,
                                       size_t size, const char *path) {
-  s->diags.file = fe_strdup(s->arena, path);
+  s->diags.file = *path ? fe_strdup(s->arena, path) : "model in memory";
   if (s->options.progress)
     s->options.progress(s->options.user, "import");
   if (ends_with(path, ".mlir"))
@@ -184,7 +184,8 @@ ferrule_status fe_session_read_memory(fe_session *s, const void *data,
   for (size_t i = 0; i < s->options.n_dims; i++)
     dims[i] = (fe_dim_value){s->options.dims[i].name, s->options.dims[i].value};
   fe_import_options o = {.dims = dims, .n_dims = s->options.n_dims};
-  fe_source_init(&s->source, &s->diags, s->arena, path, data, size);
+  fe_source_init(&s->source, &s->diags, s->arena, *path ? path : NULL, data,
+                 size);
   if (fe_import_onnx(&s->ir, &s->source, &o, &s->module) != FE_OK ||
       s->diags.errors)
     return fe_session_failed(s);
