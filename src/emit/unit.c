@@ -197,7 +197,9 @@ static void set_symbols(fe_arena *arena, LLVMModuleRef m,
     name = fe_symbol_name(arena, prefix, fe_strndup(arena, name, n));
     LLVMSetValueName2(f, name, strlen(name));
     if (part) {
-      LLVMSetVisibility(f, LLVMHiddenVisibility);
+      // In a process the units may come to lie far apart; see weights.
+      if (job->options->artifact != FE_ARTIFACT_JIT)
+        LLVMSetVisibility(f, LLVMHiddenVisibility);
       continue;
     }
     LLVMSetLinkage(f, LLVMInternalLinkage);
