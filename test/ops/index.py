@@ -121,4 +121,10 @@ f.refused("Slice", [x, i64(0), i64(2)], dynamic=[1])
 for lengths in ([1, 2, 1], [2, 1, 2], [2, 2, 1]):
     starts, ends, axes = (i64(*[0, 1][:k]) for k in lengths)
     f.refused("Slice", [x, starts, ends, axes], dynamic=[2, 3], run_time=True)
+# Equal scores and boxes within each other.
+grid = np.array([[[y, x, y + 2, x + 2] for y in range(6) for x in range(6)]],
+                np.float32)
+f.case("NonMaxSuppression",
+       [grid, np.round(f.random.uniform(0, 2, (1, 3, 36))).astype(np.float32),
+        i64(30), scalar(0.2)])
 f.done()

@@ -46,6 +46,26 @@ for length in 15, 16:
     f.case("DFT", [x, np.array(length, np.int64), i64(1)[0]], opset=20,
            inverse=1, onesided=1,
            want=[np.fft.irfft(joined(x), length, 1)[..., None].astype("f")])
+for shape, axis in ((2, 4096, 1), 1), ((2, 2048, 2), 1), ((2, 16, 3, 1), 1), \
+        ((3, 2, 32, 2), 1), ((1, 1000, 2), 1):
+    x = n(*shape)
+    size = 1 << (shape[axis] - 1).bit_length()
+    z = np.fft.fft(joined(x), size, axis)
+    length, at = np.array(size, np.int64), i64(axis)[0]
+    f.case("DFT", [x, length, at], opset=20, constants=[1, 2],
+           want=[split(z)], atol=1e-3)
+    f.case("DFT", [x, length, at], opset=20, constants=[1, 2], inverse=1,
+           want=[split(np.fft.ifft(joined(x), size, axis))])
+    if shape[-1] == 1:
+        f.case("DFT", [x, length, at], opset=20, constants=[1, 2], onesided=1,
+               want=[split(np.take(z, range(size // 2 + 1), axis))], atol=1e-3)
+    else:
+        f.case("DFT", [x, length, at], opset=20, constants=[1, 2], onesided=1,
+               inverse=1, want=[np.fft.irfft(joined(x), size, axis)[
+                   ..., None].astype("f")])
+x = n(2, 8, 1).astype(np.float16)
+f.case("DFT", [x], opset=17, want=[split(np.fft.fft(x[..., 0]), np.float16)],
+       atol=1e-2)
 x = n(2, 8, 1).astype(np.float64)
 f.case("DFT", [x], opset=17, want=[split(np.fft.fft(x[..., 0]), np.float64)],
        rtol=1e-10, atol=1e-10)

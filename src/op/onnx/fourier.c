@@ -6,9 +6,10 @@
 // Method: a table of the roots of unity, computed once in double precision,
 // and for every frequency the sum over the signal; the root's number is kept
 // modulo the length, so the precision does not fall with it. Where the length
-// is known and not large, the transform is a matrix product. Frames of STFT are
-// cut out and weighted by a generic first. All four combinations of inverse and
-// onesided, real and complex input.
+// is known and not large, the transform is a matrix product; a large power of
+// two is done by Stockham's FFT. Frames of STFT are cut out and weighted by a
+// generic first. All combinations of inverse and onesided, real and complex
+// input.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -108,11 +109,137 @@ static MlirValue by_matrix(fe_lower *l, const transform *f, MlirValue x,
   return fe_reshape(l, v, ir->f32, 4, sizes);
 }
 
+/// Reads a line of x into the scratch out[1] [line][re, im][..]: zero where
+/// there is none, the conjugate of the mirrored element where a onesided
+/// spectrum ends.
+static void load_line(fe_kernel *k, const transform *f, int64_t length,
+                      MlirValue line, const MlirValue *outer_inner) {
+  fe_ir *ir = k->l->ir;
+  fe_dtype t = f->type;
+  MlirType type = fe_compute_type(ir, fe_work_type(t));
+  bool mirrored = f->inverse && f->onesided;
+  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
+  MlirValue none = fe_float(ir, type, 0), rows = fe_dim(ir, k->in[0], 1);
+  fe_region each = fe_loop(ir, fe_index(ir, length));
+  MlirValue source = each.iv, flip = {0};
+  if (mirrored) {
+    MlirValue half = fe_index(ir, length / 2);
+    flip = fe_cmp(ir, FE_GT, each.iv, half);
+    source =
+        fe_select(ir, flip, fe_sub(ir, fe_index(ir, length), each.iv), each.iv);
+  }
+  MlirType pair[2] = {type, type};
+  fe_region here =
+      fe_if_begin(ir, fe_cmp(ir, FE_LT, source, rows), 2, pair, true);
+  MlirValue at[4] = {outer_inner[0], source, outer_inner[1], zero};
+  MlirValue v[2] = {fe_get(k, k->in[0], t, 4, at), none};
+  if (f->is_complex) {
+    at[3] = one;
+    v[1] = fe_get(k, k->in[0], t, 4, at);
+  }
+  if (mirrored) {
+    MlirValue ends = fe_or(ir, fe_cmp(ir, FE_EQ, source, zero),
+                           fe_cmp(ir, FE_EQ, source, fe_index(ir, length / 2)));
+    v[1] =
+        fe_select(ir, ends, none, fe_select(ir, flip, fe_neg(ir, v[1]), v[1]));
+  }
+  fe_if_else(ir, &here, 2, v);
+  v[0] = v[1] = none;
+  fe_if_end(ir, &here, 2, v);
+  for (unsigned i = 0; i < 2; ++i) {
+    MlirValue to[3] = {line, fe_index(ir, i), each.iv};
+    fe_store(ir, fe_result(here.op, i), k->out[1], 3, to);
+  }
+  fe_loop_end(ir, &each);
+}
+
+/// One step of Stockham's algorithm: from runs of `s` to runs of 2 s.
+static void fft_step(fe_kernel *k, const transform *f, int64_t length,
+                     int64_t s, MlirValue from, MlirValue to, MlirValue line) {
+  fe_ir *ir = k->l->ir;
+  int64_t m = length / s / 2;
+  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
+  MlirValue run = fe_index(ir, s), far = fe_index(ir, m * s);
+  fe_region p = fe_loop(ir, fe_index(ir, m));
+  MlirValue first = fe_mul(ir, p.iv, run);
+  MlirValue at_cos[2] = {first, zero}, at_sin[2] = {first, one};
+  MlirValue c = fe_load(ir, k->in[1], 2, at_cos);
+  MlirValue w = fe_load(ir, k->in[1], 2, at_sin);
+  if (!f->inverse)
+    w = fe_neg(ir, w);
+  fe_region q = fe_loop(ir, run);
+  MlirValue near = fe_add(ir, first, q.iv), v[2][2];
+  MlirValue target = fe_add(ir, near, first);
+  for (unsigned part = 0; part < 2; ++part) {
+    MlirValue plane = part ? one : zero;
+    MlirValue at_a[3] = {line, plane, near};
+    MlirValue at_b[3] = {line, plane, fe_add(ir, near, far)};
+    MlirValue a = fe_load(ir, from, 3, at_a), b = fe_load(ir, from, 3, at_b);
+    v[0][part] = fe_add(ir, a, b);
+    v[1][part] = fe_sub(ir, a, b);
+  }
+  MlirValue re = fe_sub(ir, fe_mul(ir, v[1][0], c), fe_mul(ir, v[1][1], w));
+  MlirValue im = fe_add(ir, fe_mul(ir, v[1][0], w), fe_mul(ir, v[1][1], c));
+  const MlirValue results[2][2] = {{v[0][0], v[0][1]}, {re, im}};
+  for (unsigned half = 0; half < 2; ++half)
+    for (unsigned part = 0; part < 2; ++part) {
+      MlirValue at[3] = {line, part ? one : zero,
+                         half ? fe_add(ir, target, run) : target};
+      fe_store(ir, results[half][part], to, 3, at);
+    }
+  fe_loop_end(ir, &q);
+  fe_loop_end(ir, &p);
+}
+
+/// Null when the length is not known or no power of two.
+static MlirValue by_fft(fe_lower *l, const transform *f, MlirValue x,
+                        const MlirValue *sizes) {
+  fe_ir *ir = l->ir;
+  int64_t length;
+  if (!fe_size_known(f->length, &length) || length < 2 || length > INT32_MAX ||
+      length & (length - 1))
+    return (MlirValue){0};
+  fe_dtype t = f->type, work = fe_work_type(t);
+  MlirType type = fe_compute_type(ir, work);
+  MlirValue in[2] = {x, roots_of_unity(l, work, f->length)};
+  MlirValue planes[3] = {fe_mul(ir, sizes[0], sizes[2]), fe_index(ir, 2),
+                         f->length};
+  MlirValue out[3] = {fe_tensor_empty(l, t, 4, sizes),
+                      fe_tensor_empty(l, work, 3, planes),
+                      fe_tensor_empty(l, work, 3, planes)};
+  fe_kernel k;
+  fe_kernel_begin(&k, l, "fft", 2, in, 3, out, 0, NULL);
+  MlirValue one = fe_index(ir, 1), at[2];
+  MlirValue dims[2] = {fe_dim(ir, k.out[0], 0), fe_dim(ir, k.out[0], 2)};
+  fe_region lines = fe_for_begin(ir, k.begin, k.end, one, 0, NULL);
+  fe_unravel(ir, lines.iv, 2, dims, at);
+  load_line(&k, f, length, lines.iv, at);
+  unsigned from = 1, steps = 0;
+  for (int64_t s = 1; s < length; s *= 2, from = 3 - from, ++steps)
+    fft_step(&k, f, length, s, k.out[from], k.out[3 - from], lines.iv);
+  MlirValue scale = fe_float(ir, type, f->inverse ? 1.0 / (double)length : 1);
+  fe_region each = fe_loop(ir, fe_dim(ir, k.out[0], 1));
+  for (unsigned i = 0; i < (f->inverse && f->onesided ? 1u : 2u); ++i) {
+    MlirValue part = fe_index(ir, i);
+    MlirValue source[3] = {lines.iv, part, each.iv};
+    MlirValue to[4] = {at[0], each.iv, at[1], part};
+    MlirValue v = fe_load(ir, k.out[from], 3, source);
+    fe_put(&k, f->inverse ? fe_mul(ir, v, scale) : v, k.out[0], t, 4, to);
+  }
+  fe_loop_end(ir, &each);
+  fe_loop_end(ir, &lines);
+  fe_kernel_end(&k, fe_kernel_dim(&k, 3, 0),
+                fe_dim_const(ir, length * (6 * steps + 8)));
+  return k.result[0];
+}
+
 /// x: [outer][n][inner][1 or 2] to `sizes` [outer][n'][inner][1 or 2].
 static MlirValue transformed(fe_lower *l, const transform *f, MlirValue x,
                              const MlirValue *sizes) {
   fe_ir *ir = l->ir;
   MlirValue product = by_matrix(l, f, x, sizes);
+  if (fe_is_null(product))
+    product = by_fft(l, f, x, sizes);
   if (!fe_is_null(product))
     return product;
   fe_dtype t = f->type, work = fe_work_type(t);

@@ -4,10 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Method: classes of images are independent, so they are the parallel extent.
-// The best box that is left is taken; in one pass over the others those that
-// overlap it are dropped and the next best one is found. Equal scores: the
-// first one. What is chosen goes to a scratch list per class; main reads the
-// total, and a second kernel writes the rows of the result.
+// The candidates form a heap; the best one that is left is taken unless it
+// overlaps one taken before, until there are enough. Equal scores: the first
+// one. What is chosen goes to a scratch list per class; main reads the total,
+// and a second kernel writes the rows of the result.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -91,6 +91,137 @@ static MlirValue setting(fe_kernel *k, const MlirValue *place, unsigned i,
   return fe_load(ir, place[i], 1, &zero);
 }
 
+/// The heap of one class: box numbers in out[2][batch][class][..].
+typedef struct heap {
+  fe_kernel *k;
+  MlirValue at[2]; // batch, class
+} heap;
+
+static MlirValue entry(const heap *h, MlirValue i) {
+  MlirValue at[3] = {h->at[0], h->at[1], i};
+  return fe_load(h->k->l->ir, h->k->out[2], 3, at);
+}
+
+static void set_entry(const heap *h, MlirValue i, MlirValue box) {
+  MlirValue at[3] = {h->at[0], h->at[1], i};
+  fe_store(h->k->l->ir, box, h->k->out[2], 3, at);
+}
+
+static MlirValue score_of(const heap *h, MlirValue box) {
+  fe_ir *ir = h->k->l->ir;
+  MlirValue at[3] = {h->at[0], h->at[1], fe_to_index(ir, box)};
+  return fe_load(ir, h->k->in[1], 3, at);
+}
+
+/// Whether box a is to be taken before box b.
+static MlirValue before(const heap *h, MlirValue a, MlirValue b) {
+  fe_ir *ir = h->k->l->ir;
+  MlirValue x = score_of(h, a), y = score_of(h, b);
+  return fe_or(ir, fe_cmp(ir, FE_GT, x, y),
+               fe_and(ir, fe_cmp(ir, FE_EQ, x, y), fe_cmp(ir, FE_LT, a, b)));
+}
+
+/// Lets the entry at `start` sink until no child is before it.
+static void sift(const heap *h, MlirValue start, MlirValue size) {
+  fe_ir *ir = h->k->l->ir;
+  MlirValue one = fe_index(ir, 1);
+  fe_region w = fe_while_begin(ir, 1, &start);
+  MlirValue i = fe_block_arg(w.body, 0);
+  MlirValue left = fe_add(ir, fe_add(ir, i, i), one);
+  fe_while_do(ir, &w, fe_cmp(ir, FE_LT, left, size), 1, &i);
+  i = fe_block_arg(w.body, 0);
+  left = fe_add(ir, fe_add(ir, i, i), one);
+  MlirValue right = fe_add(ir, left, one), first = entry(h, left);
+  fe_region two =
+      fe_if_begin(ir, fe_cmp(ir, FE_LT, right, size), 1, &ir->i1, true);
+  MlirValue is_right = before(h, entry(h, right), first);
+  fe_if_else(ir, &two, 1, &is_right);
+  MlirValue no = fe_int(ir, ir->i1, 0);
+  fe_if_end(ir, &two, 1, &no);
+  MlirValue child = fe_select(ir, fe_result(two.op, 0), right, left);
+  MlirValue mine = entry(h, i), other = entry(h, child);
+  MlirValue sinks = before(h, other, mine);
+  fe_region swap = fe_if_begin(ir, sinks, 1, &ir->index, true);
+  set_entry(h, i, other);
+  set_entry(h, child, mine);
+  fe_if_else(ir, &swap, 1, &child);
+  fe_if_end(ir, &swap, 1, &size); // ends the loop
+  MlirValue next = fe_result(swap.op, 0);
+  fe_while_end(ir, &w, 1, &next);
+}
+
+/// Puts the boxes above the least score into the heap; gives their number.
+static MlirValue fill(const heap *h, MlirValue least) {
+  fe_ir *ir = h->k->l->ir;
+  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
+  MlirValue n = fe_dim(ir, h->k->in[1], 2);
+  fe_region all = fe_for_begin(ir, zero, n, one, 1, &zero);
+  MlirValue size = fe_block_arg(all.body, 1);
+  MlirValue box = fe_convert(ir, all.iv, ir->i64, false, false);
+  set_entry(h, size, box); // overwritten when it does not count
+  MlirValue next = fe_add(ir, size, one);
+  if (!fe_is_null(least))
+    next =
+        fe_select(ir, fe_cmp(ir, FE_GT, score_of(h, box), least), next, size);
+  fe_for_end(ir, &all, 1, &next);
+  size = fe_result(all.op, 0);
+  MlirValue parents = fe_divu(ir, size, fe_index(ir, 2));
+  fe_region order = fe_loop(ir, parents);
+  sift(h, fe_sub(ir, fe_sub(ir, parents, order.iv), one), size);
+  fe_loop_end(ir, &order);
+  return size;
+}
+
+/// Whether the box overlaps one of the first `count` that are chosen.
+static MlirValue is_covered(const heap *h, MlirValue box_number,
+                            MlirValue count, MlirValue threshold,
+                            bool centered) {
+  fe_kernel *k = h->k;
+  fe_ir *ir = k->l->ir;
+  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
+  box mine = read_box(k, h->at[0], fe_to_index(ir, box_number), centered);
+  MlirValue init[2] = {zero, fe_int(ir, ir->i1, 0)};
+  fe_region w = fe_while_begin(ir, 2, init);
+  MlirValue state[2] = {fe_block_arg(w.body, 0), fe_block_arg(w.body, 1)};
+  MlirValue go =
+      fe_and(ir, fe_cmp(ir, FE_LT, state[0], count), fe_not(ir, state[1]));
+  fe_while_do(ir, &w, go, 2, state);
+  MlirValue i = fe_block_arg(w.body, 0);
+  MlirValue at[3] = {h->at[0], h->at[1], i};
+  MlirValue other = fe_to_index(ir, fe_load(ir, k->out[0], 3, at));
+  box theirs = read_box(k, h->at[0], other, centered);
+  MlirValue next[2] = {fe_add(ir, i, one),
+                       overlaps(ir, &theirs, &mine, threshold)};
+  fe_while_end(ir, &w, 2, next);
+  return fe_result(w.op, 1);
+}
+
+/// Takes boxes until the heap is empty or there are enough; gives their number.
+static MlirValue choose(const heap *h, MlirValue size, MlirValue most,
+                        MlirValue threshold, bool centered) {
+  fe_kernel *k = h->k;
+  fe_ir *ir = k->l->ir;
+  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
+  MlirValue start[2] = {size, zero};
+  fe_region w = fe_while_begin(ir, 2, start);
+  MlirValue state[2] = {fe_block_arg(w.body, 0), fe_block_arg(w.body, 1)};
+  MlirValue go = fe_and(ir, fe_cmp(ir, FE_GT, state[0], zero),
+                        fe_cmp(ir, FE_LT, state[1], most));
+  fe_while_do(ir, &w, go, 2, state);
+  MlirValue count = fe_block_arg(w.body, 1);
+  MlirValue left = fe_sub(ir, fe_block_arg(w.body, 0), one);
+  MlirValue taken = entry(h, zero);
+  set_entry(h, zero, entry(h, left));
+  sift(h, zero, left);
+  MlirValue at[3] = {h->at[0], h->at[1], count};
+  fe_store(ir, taken, k->out[0], 3, at); // overwritten when it is covered
+  MlirValue covered = is_covered(h, taken, count, threshold, centered);
+  MlirValue next[2] = {left,
+                       fe_select(ir, covered, count, fe_add(ir, count, one))};
+  fe_while_end(ir, &w, 2, next);
+  return fe_result(w.op, 1);
+}
+
 static fe_status lower_nms(fe_lower *l) {
   fe_ir *ir = l->ir;
   bool centered = fe_attr_i64(l->op, "center_point_box", 0) != 0;
@@ -109,14 +240,13 @@ static fe_status lower_nms(fe_lower *l) {
         fe_reshape(l, l->in[i], i == 2 ? ir->i64 : ir->f32, 1, &single);
   }
   fe_sizes_of(l, l->in[1], scores);
-  // chosen boxes, their number, and which boxes are left
+  // chosen boxes, their number, and the heap
   MlirValue out[3] = {fe_tensor_empty(l, FE_I64, 3, scores),
                       fe_tensor_empty(l, FE_I64, 2, scores),
-                      fe_tensor_empty(l, FE_I8, 3, scores)};
+                      fe_tensor_empty(l, FE_I64, 3, scores)};
   fe_kernel k;
   fe_kernel_begin(&k, l, "non_max_suppression", n_in, in, 3, out, 0, NULL);
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
-  MlirValue none = fe_index(ir, -1);
   MlirValue place[3] = {{0}};
   for (unsigned i = 2, next = 2; i < l->n_in && i < 5; ++i)
     if (!fe_is_null(l->in[i]))
@@ -124,76 +254,19 @@ static fe_status lower_nms(fe_lower *l) {
   MlirValue most =
       fe_to_index(ir, setting(&k, place, 0, fe_int(ir, ir->i64, 0)));
   MlirValue threshold = setting(&k, place, 1, fe_float(ir, ir->f32, 0));
-  MlirValue least = setting(&k, place, 2, fe_float(ir, ir->f32, 0));
-  bool has_least = !fe_is_null(place[2]);
-  MlirValue dims[2] = {fe_dim(ir, k.in[1], 0), fe_dim(ir, k.in[1], 1)};
-  MlirValue n = fe_dim(ir, k.in[1], 2), at[3];
-  MlirValue lowest = fe_float(ir, ir->f32, -__builtin_inf());
+  MlirValue least = setting(&k, place, 2, (MlirValue){0});
+  MlirValue dims[2] = {fe_dim(ir, k.in[1], 0), fe_dim(ir, k.in[1], 1)}, at[3];
+  heap h = {.k = &k};
   fe_region classes = fe_for_begin(ir, k.begin, k.end, one, 0, NULL);
-  fe_unravel(ir, classes.iv, 2, dims, at);
-  // All boxes above the least score are left; the best of them.
-  MlirValue init[2] = {none, lowest};
-  fe_region all = fe_for_begin(ir, zero, n, one, 2, init);
-  at[2] = all.iv;
-  MlirValue score = fe_load(ir, k.in[1], 3, at);
-  MlirValue left =
-      has_least ? fe_cmp(ir, FE_GT, score, least) : fe_int(ir, ir->i1, 1);
-  fe_store(ir,
-           fe_select(ir, left, fe_int(ir, ir->i8, 1), fe_int(ir, ir->i8, 0)),
-           k.out[2], 3, at);
-  MlirValue best = fe_block_arg(all.body, 1), high = fe_block_arg(all.body, 2);
-  MlirValue better =
-      fe_or(ir, fe_cmp(ir, FE_GT, score, high), fe_cmp(ir, FE_EQ, best, none));
-  better = fe_and(ir, left, better);
-  MlirValue next[2] = {fe_select(ir, better, all.iv, best),
-                       fe_select(ir, better, score, high)};
-  fe_for_end(ir, &all, 2, next);
-  // Until nothing is left or there are enough.
-  MlirValue start[2] = {fe_result(all.op, 0), zero};
-  fe_region w = fe_while_begin(ir, 2, start);
-  MlirValue state[2] = {fe_block_arg(w.body, 0), fe_block_arg(w.body, 1)};
-  MlirValue go = fe_and(ir, fe_cmp(ir, FE_NE, state[0], none),
-                        fe_cmp(ir, FE_LT, state[1], most));
-  fe_while_do(ir, &w, go, 2, state);
-  MlirValue taken = fe_block_arg(w.body, 0), count = fe_block_arg(w.body, 1);
-  at[2] = count;
-  fe_store(ir, fe_convert(ir, taken, ir->i64, false, false), k.out[0], 3, at);
-  at[2] = taken;
-  fe_store(ir, fe_int(ir, ir->i8, 0), k.out[2], 3, at);
-  box mine = read_box(&k, at[0], taken, centered);
-  fe_region rest = fe_for_begin(ir, zero, n, one, 2, init);
-  at[2] = rest.iv;
-  best = fe_block_arg(rest.body, 1);
-  high = fe_block_arg(rest.body, 2);
-  left = fe_cmp(ir, FE_NE, fe_load(ir, k.out[2], 3, at), fe_int(ir, ir->i8, 0));
-  MlirType pair[2] = {ir->index, ir->f32};
-  fe_region alive = fe_if_begin(ir, left, 2, pair, true);
-  box other = read_box(&k, at[0], rest.iv, centered);
-  MlirValue drop = overlaps(ir, &mine, &other, threshold);
-  fe_store(ir,
-           fe_select(ir, drop, fe_int(ir, ir->i8, 0), fe_int(ir, ir->i8, 1)),
-           k.out[2], 3, at);
-  score = fe_load(ir, k.in[1], 3, at);
-  better =
-      fe_or(ir, fe_cmp(ir, FE_GT, score, high), fe_cmp(ir, FE_EQ, best, none));
-  better = fe_and(ir, fe_not(ir, drop), better);
-  MlirValue kept[2] = {best, high};
-  next[0] = fe_select(ir, better, rest.iv, best);
-  next[1] = fe_select(ir, better, score, high);
-  fe_if_else(ir, &alive, 2, next);
-  fe_if_end(ir, &alive, 2, kept);
-  next[0] = fe_result(alive.op, 0);
-  next[1] = fe_result(alive.op, 1);
-  fe_for_end(ir, &rest, 2, next);
-  next[0] = fe_result(rest.op, 0);
-  next[1] = fe_add(ir, count, one);
-  fe_while_end(ir, &w, 2, next);
-  MlirValue chosen = fe_result(w.op, 1);
-  fe_store(ir, fe_convert(ir, chosen, ir->i64, false, false), k.out[1], 2, at);
+  fe_unravel(ir, classes.iv, 2, dims, h.at);
+  MlirValue size = fill(&h, least);
+  MlirValue chosen = choose(&h, size, most, threshold, centered);
+  fe_store(ir, fe_convert(ir, chosen, ir->i64, false, false), k.out[1], 2,
+           h.at);
   fe_loop_end(ir, &classes);
   fe_kernel_end(&k,
                 fe_dim_mul(fe_kernel_dim(&k, 1, 0), fe_kernel_dim(&k, 1, 1)),
-                fe_dim_mul(fe_kernel_dim(&k, 1, 2), fe_dim_const(ir, 100)));
+                fe_dim_mul(fe_kernel_dim(&k, 1, 2), fe_dim_const(ir, 30)));
 
   // The total.
   MlirValue lists[2] = {k.result[0], k.result[1]};
