@@ -153,6 +153,7 @@ fe_status fe_import_constant(fe_call_site *c);
 fe_status fe_import_if(fe_call_site *c);
 fe_status fe_import_loop(fe_call_site *c);
 fe_status fe_import_scan(fe_call_site *c);
+fe_status fe_import_flex_attention(fe_call_site *c);
 
 //===-- Loops ---------------------------------------------------------------//
 

@@ -14,17 +14,20 @@
 #include <string.h>
 
 typedef struct builtin {
-  const char *op_type;
+  const char *domain, *op_type;
   fe_site_fn make;
 } builtin;
-static const builtin builtins[] = {{"Constant", fe_import_constant},
-                                   {"If", fe_import_if},
-                                   {"Loop", fe_import_loop},
-                                   {"Scan", fe_import_scan}};
+static const builtin builtins[] = {
+    {"", "Constant", fe_import_constant},
+    {"", "If", fe_import_if},
+    {"", "Loop", fe_import_loop},
+    {"", "Scan", fe_import_scan},
+    {"ai.onnx.preview", "FlexAttention", fe_import_flex_attention}};
 
 fe_site_fn fe_site_builtin(const char *domain, const char *op_type) {
-  for (size_t i = 0; !*domain && i < FE_COUNT(builtins); i++)
-    if (!strcmp(builtins[i].op_type, op_type))
+  for (size_t i = 0; i < FE_COUNT(builtins); i++)
+    if (!strcmp(builtins[i].domain, domain) &&
+        !strcmp(builtins[i].op_type, op_type))
       return builtins[i].make;
   return NULL;
 }
