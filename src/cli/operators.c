@@ -19,8 +19,8 @@ const fe_cli_option fe_operators_options[] = {
     [MARKDOWN] = {"markdown", 0, NULL, "as the table of docs/operators.md"},
     {0}};
 
-/// Operators with graphs inside have no row: the importer turns them into
-/// structured control flow.
+/// Operators with graphs inside have no row: the importer makes their ops and
+/// the structured control flow.
 static const fe_op_row control_flow[] = {
     {.name = "If",
      .since = 1,
@@ -42,6 +42,13 @@ static const fe_op_row control_flow[] = {
      .inputs = "initial_state_and_scan_inputs*:V",
      .outputs = "final_state_and_scan_outputs*:V",
      .types = "V=all"},
+    {.name = "FlexAttention",
+     .domain = "ai.onnx.preview",
+     .since = 1,
+     .inputs = "Q:T, K:T, V:T",
+     .outputs = "Y:T",
+     .types = "T=float",
+     .limits = "numbers of heads and their size must be known when compiling"},
     {0}};
 
 static int by_name(const void *a, const void *b) {
