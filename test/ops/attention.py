@@ -38,6 +38,14 @@ for dynamic in False, True:
 attention(q.astype(np.float64), k.astype(np.float64), v.astype(np.float64))
 attention(q.astype(np.float16), k.astype(np.float16), v.astype(np.float16))
 attention(n(1, 2, 40, 16), n(1, 2, 70, 16), n(1, 2, 70, 16), is_causal=1)
+for past in 0, 3: # the form of a decoder
+    x = [n(1, 4, 6, 16)] + [n(1, 2, 6, 16)] * 2
+    past = [None] + [n(1, 2, past, 16)] * 2 if past else []
+    attention(*x, *past, is_causal=1, outputs=3 if past else 1)
+    x = [n(2, 6, 64)] + [n(2, 6, 32)] * 2
+    past = [None] + [n(2, 2, 5, 16)] * 2 if past else []
+    attention(*x, *past, is_causal=1, outputs=3 if past else 1,
+              q_num_heads=4, kv_num_heads=2)
 f.refused("Attention", [q, n(B, H, T, D + 1), v], opset=24)
 f.refused("Attention", [q, n(B, H, T, D + 1), v], opset=24, dynamic=True,
           run_time=True)

@@ -8,7 +8,8 @@
 // that share one are rows of one product, so nothing is repeated. Mask, causal
 // frontier, window and padding are one pointwise op: what may not be attended
 // is -inf whatever its score is. A row where nothing may be attended becomes
-// zeros behind the softmax, which gives NaN for it.
+// zeros behind the softmax, which gives NaN for it. Without mask and the like
+// all of it is krnl.attention.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -358,6 +359,82 @@ static MlirValue softmax(attention *a, MlirValue x) {
   return fe_map2(l, e, s, a->work, fe_element_div, NULL);
 }
 
+//===-- In one kernel -------------------------------------------------------//
+
+static bool absent(const fe_lower *l, unsigned i) {
+  return i >= l->n_in || fe_is_null(l->in[i]);
+}
+
+static bool used(const fe_lower *l, unsigned i) {
+  return i < l->n_out && fe_n_uses(fe_result(l->op, i));
+}
+
+static bool same_size(MlirValue a, MlirValue b) {
+  int64_t x, y;
+  return fe_same(a, b) ||
+         (fe_size_known(a, &x) && fe_size_known(b, &y) && x == y);
+}
+
+/// Whether krnl.attention does the same. Its causal frontier ends at the last
+/// key for the last query.
+static bool is_plain(const attention *a, const MlirValue k_size[4]) {
+  const fe_lower *l = a->l;
+  int64_t n, h;
+  bool heads = fe_same(a->heads, a->kv_heads) ||
+               (fe_size_known(a->heads, &h) && fe_size_known(a->kv_heads, &h));
+  return a->work == FE_F32 && heads && absent(l, MASK) && absent(l, NONPAD) &&
+         fe_attr_i64(l->op, "left_window_size", -1) < 0 &&
+         fe_attr_i64(l->op, "right_window_size", -1) < 0 &&
+         fe_attr_f64(l->op, "softcap", 0) <= 0 && !used(l, SCORES) &&
+         fe_size_known(a->size, &n) && n > 0 && fe_size_known(a->v_size, &n) &&
+         n > 0 &&
+         (!fe_attr_i64(l->op, "is_causal", 0) || same_size(a->rows, k_size[2]));
+}
+
+/// Q, K or V of rank 3 with heads side by side, as they lie, or else x.
+static MlirValue as_it_lies(attention *a, unsigned i, MlirValue x,
+                            const MlirValue size[4], const char **layout) {
+  fe_lower *l = a->l;
+  *layout = "bhsd";
+  if (!fe_is_null(x))
+    return x;
+  *layout = "bshd";
+  MlirValue sizes[4] = {size[0], size[2], size[1], size[3]};
+  x = fe_to_type(l, l->in[i], l->in_type[i], a->work);
+  return fe_reshape(l, x, fe_elem_of(x), 4, sizes);
+}
+
+static MlirValue by_kernel(attention *a, const MlirValue x[3],
+                           const char *const layouts[4], double scale) {
+  fe_lower *l = a->l;
+  fe_ir *ir = l->ir;
+  bool flat = fe_out_rank(l, Y) == 3;
+  MlirValue sizes[4] = {a->batch, a->heads, a->rows, a->v_size};
+  if (flat) {
+    sizes[1] = a->rows;
+    sizes[2] = a->heads;
+  }
+  MlirValue dest = fe_tensor_empty(l, a->work, 4, sizes);
+  MlirType type = mlirValueGetType(dest);
+  const int64_t pick[3] = {0};
+  MlirValue y = fe_first(FE_OP(
+      ir, "krnl.attention", FE_VALUES(x[0], x[1], x[2], dest), FE_TYPES(type),
+      FE_ATTRS(fe_at_f32(ir, "scale", scale),
+               fe_at_i64(ir, "causal", fe_attr_i64(l->op, "is_causal", 0)),
+               fe_at_strs(ir, "layouts", 4, layouts),
+               fe_at_i64s(ir, "pick", 3, pick))));
+  y = fe_reshape(l, y, fe_elem_of(y), 4, sizes);
+  y = fe_to_type(l, y, a->work, l->out_type[Y]);
+  if (!flat)
+    return y;
+  int64_t h = 0, n = 0;
+  MlirValue wide = fe_size_known(a->heads, &h) && fe_size_known(a->v_size, &n)
+                       ? fe_index(ir, h * n)
+                       : fe_mul(ir, a->heads, a->v_size);
+  MlirValue rows[3] = {a->batch, a->rows, wide};
+  return fe_reshape(l, y, fe_elem_of(y), 3, rows);
+}
+
 //===-- Lowering ------------------------------------------------------------//
 
 /// Product per head of K: a [batch][heads][rows][..] by b.
@@ -456,12 +533,17 @@ static fe_status lower_attention(fe_lower *l) {
     a.total = fe_is_null(known[2]) ? fe_add(ir, a.past, a.total) : known[2];
   }
   check_sizes(&a, q_size, k_size, v_size);
-  MlirValue k = with_past(&a, K, PAST_K, k_size);
-  MlirValue v = with_past(&a, V, PAST_V, v_size);
-  l->out[PRESENT_K] = k;
-  l->out[PRESENT_V] = v;
-  k = fe_to_type(l, k, l->in_type[K], a.work);
-  v = fe_to_type(l, v, l->in_type[V], a.work);
+  bool plain = is_plain(&a, k_size);
+  bool lies = plain && fe_is_null(a.past) && fe_rank(l->in[K]) == 3;
+  MlirValue k = {0}, v = {0};
+  if (!lies || used(l, PRESENT_K))
+    k = l->out[PRESENT_K] = with_past(&a, K, PAST_K, k_size);
+  if (!lies || used(l, PRESENT_V))
+    v = l->out[PRESENT_V] = with_past(&a, V, PAST_V, v_size);
+  if (!fe_is_null(k))
+    k = fe_to_type(l, k, l->in_type[K], a.work);
+  if (!fe_is_null(v))
+    v = fe_to_type(l, v, l->in_type[V], a.work);
 
   // The scale is a number only when the size of a head is known.
   double scale = fe_attr_f64(l->op, "scale", 0);
@@ -469,6 +551,18 @@ static fe_status lower_attention(fe_lower *l) {
   bool late = scale == 0 && !fe_size_known(a.size, &size);
   if (scale == 0 && !late)
     scale = 1 / sqrt((double)size);
+  if (plain) {
+    MlirValue q = {0};
+    if (fe_rank(l->in[Q]) == 4)
+      q = fe_to_type(l, l->in[Q], l->in_type[Q], a.work);
+    const char *layouts[4];
+    MlirValue x[3] = {as_it_lies(&a, Q, q, q_size, &layouts[0]),
+                      as_it_lies(&a, K, k, k_size, &layouts[1]),
+                      as_it_lies(&a, V, v, v_size, &layouts[2])};
+    layouts[3] = fe_out_rank(l, Y) == 3 ? "bshd" : "bhsd";
+    l->out[Y] = by_kernel(&a, x, layouts, scale);
+    return FE_OK;
+  }
   MlirValue q = as_4d(l, Q, q_size, a.work, late ? 1 : scale);
   if (late) {
     MlirAffineMap id = mlirAffineMapMultiDimIdentityGet(ir->ctx, 4);
