@@ -173,6 +173,11 @@ void fe_ir_init(fe_ir *ir, MlirContext ctx, fe_arena *arena, fe_diags *diags,
   ir->loc = mlirLocationUnknownGet(ctx);
   ir->contract =
       mlirAttributeParseGet(ctx, fe_str("#arith.fastmath<contract>"));
+  mlirContextGetOrLoadDialect(ctx, fe_str("linalg"));
+  ir->parallel =
+      mlirAttributeParseGet(ctx, fe_str("#linalg.iterator_type<parallel>"));
+  ir->reduction =
+      mlirAttributeParseGet(ctx, fe_str("#linalg.iterator_type<reduction>"));
   ir->index = mlirIndexTypeGet(ctx);
   ir->i1 = mlirIntegerTypeGet(ctx, 1);
   ir->i8 = mlirIntegerTypeGet(ctx, 8);
@@ -252,6 +257,11 @@ static char *print(fe_arena *arena, MlirOperation op, bool locations) {
   if (!mlirOperationIsNull(op)) {
     MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
     mlirOpPrintingFlagsEnableDebugInfo(flags, locations, false);
+    // else every print verifies first; phases end with fe_ir_ok
+    mlirOpPrintingFlagsAssumeVerified(flags);
+    // else the whole module is numbered to print one function of it
+    if (!mlirOperationIsNull(mlirOperationGetParentOperation(op)))
+      mlirOpPrintingFlagsUseLocalScope(flags);
     mlirOperationPrintWithFlags(op, flags, add_text, &t);
     mlirOpPrintingFlagsDestroy(flags);
   }

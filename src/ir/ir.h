@@ -105,6 +105,7 @@ typedef struct fe_ir {
   bool failed;            // a malformed construction was attempted
   const char *failure;    // what was wrong with the first one
   MlirAttribute contract; // #arith.fastmath<contract>
+  MlirAttribute parallel, reduction; // iterator types of linalg
   bool soft_half;         // no instructions between f16 and f32; set by caller
   MlirType index, i1, i8, i16, i32, i64, f16, bf16, f32, f64, none, ptr;
   fe_vec(const char *) symbols; // names of symbolic dims; see fe_symbol

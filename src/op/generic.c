@@ -100,11 +100,8 @@ MlirValue fe_at(fe_generic *g, MlirValue tensor, fe_dtype t, unsigned n,
 
 static MlirAttribute iterator_types(fe_ir *ir, unsigned n, uint32_t reduced) {
   MlirAttribute kinds[FE_MAX_RANK * 2];
-  MlirAttribute parallel = fe_attr_parse(ir, "#linalg.iterator_type<parallel>");
-  MlirAttribute reduction =
-      fe_attr_parse(ir, "#linalg.iterator_type<reduction>");
   for (unsigned i = 0; i < n; i++)
-    kinds[i] = reduced >> i & 1 ? reduction : parallel;
+    kinds[i] = reduced >> i & 1 ? ir->reduction : ir->parallel;
   return mlirArrayAttrGet(ir->ctx, n, kinds);
 }
 

@@ -23,10 +23,9 @@ MlirAffineMap fe_generic_map(MlirOperation op, unsigned operand) {
 }
 
 bool fe_generic_iter_parallel(fe_ir *ir, MlirOperation op, unsigned iter) {
-  MlirAttribute parallel = fe_attr_parse(ir, "#linalg.iterator_type<parallel>");
   return mlirAttributeEqual(
       mlirArrayAttrGetElement(fe_attr(op, "iterator_types"), (intptr_t)iter),
-      parallel);
+      ir->parallel);
 }
 
 bool fe_generic_is_parallel(fe_ir *ir, MlirOperation op) {
