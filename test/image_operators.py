@@ -144,7 +144,7 @@ def resize(mode):
 def batch_norm():
     c = number(1, 5)
     x = f(number(1, 3), c, *[number(1, 5) for _ in range(number(0, 3))])
-    return [x, f(c), f(c), f(c), np.abs(f(c)) + np.float32(0.1)]
+    return [x, f(c), f(c), f(c), np.abs(f(c)) + np.float32(0.5)]
 
 
 def quantized(shape, dtype):

@@ -62,6 +62,8 @@ MlirValue fe_wrapped_index(fe_ir *ir, MlirValue index, MlirValue dim);
 /// Operand i repeated along dims of size 1 to `sizes`; checks that it fits.
 MlirValue fe_broadcast_to(fe_lower *l, unsigned i, unsigned rank,
                           const MlirValue *sizes);
+/// Product of sizes, a constant where all of them are.
+MlirValue fe_known_product(fe_ir *ir, unsigned n, const MlirValue *sizes);
 /// int64 tensors [n] and scalar from index values of main.
 MlirValue fe_index_list(fe_lower *l, unsigned n, const MlirValue *values);
 MlirValue fe_index_scalar(fe_lower *l, MlirValue value);

@@ -86,6 +86,20 @@ MlirValue fe_broadcast_to(fe_lower *l, unsigned i, unsigned rank,
   return fe_generic_end(g, l->in_type[i], v);
 }
 
+MlirValue fe_known_product(fe_ir *ir, unsigned n, const MlirValue *sizes) {
+  int64_t total = 1, size;
+  bool known = true;
+  for (unsigned i = 0; i < n && known; ++i)
+    known = fe_size_known(sizes[i], &size) &&
+            !__builtin_mul_overflow(total, size, &total);
+  if (known)
+    return fe_index(ir, total);
+  MlirValue product = sizes[0];
+  for (unsigned i = 1; i < n; ++i)
+    product = fe_mul(ir, product, sizes[i]);
+  return product;
+}
+
 MlirValue fe_index_list(fe_lower *l, unsigned n, const MlirValue *values) {
   fe_ir *ir = l->ir;
   MlirValue extent = fe_index(ir, n);

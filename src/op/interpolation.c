@@ -434,21 +434,6 @@ static void along_outer(pass *p) {
   fe_loop_end(ir, &rows);
 }
 
-static MlirValue product(fe_ir *ir, const MlirValue *sizes, unsigned from,
-                         unsigned to) {
-  int64_t total = 1, n;
-  bool known = true;
-  MlirValue v = fe_index(ir, 1);
-  for (unsigned i = from; i < to; ++i)
-    known = known && fe_size_known(sizes[i], &n) &&
-            !__builtin_mul_overflow(total, n, &total);
-  if (known)
-    return fe_index(ir, total);
-  for (unsigned i = from; i < to; ++i)
-    v = i == from ? sizes[i] : fe_mul(ir, v, sizes[i]);
-  return v;
-}
-
 MlirValue fe_resize_pass(fe_lower *l, const fe_resize *r,
                          const fe_resize_dim *d, const fe_resize_table *t,
                          MlirValue x, fe_dtype from, fe_dtype to,
@@ -458,8 +443,9 @@ MlirValue fe_resize_pass(fe_lower *l, const fe_resize *r,
   pass p = {.l = l, .ir = ir, .r = r, .t = t, .from = from, .to = to};
   p.sum = from == FE_F64 || to == FE_F64 ? ir->f64 : ir->f32;
   bool last = d->dim + 1 == rank;
-  MlirValue three[3] = {product(ir, sizes, 0, d->dim), d->in,
-                        product(ir, sizes, d->dim + 1, rank)};
+  MlirValue three[3] = {
+      fe_known_product(ir, d->dim, sizes), d->in,
+      fe_known_product(ir, rank - d->dim - 1, sizes + d->dim + 1)};
   MlirType from_type = fe_storage_type(ir, from);
   MlirValue in[3] = {fe_reshape(l, x, from_type, 3, three), t->subscripts,
                      t->weights};

@@ -108,4 +108,17 @@ void fe_sweep_extent(fe_kernel *k, unsigned output, MlirAffineExpr per,
 void fe_unravel(fe_ir *ir, MlirValue linear, unsigned n, const MlirValue *sizes,
                 MlirValue *at);
 
+//===-- Columns -------------------------------------------------------------//
+
+/// Convolution as a product of matrices: of each image, rows for [channel][tap]
+/// and a column per place of the result. In type `work`, f32 or f64.
+///
+/// The matrix of a plain convolution of operand 0; sizes: of the result.
+MlirValue fe_columns(fe_lower *l, const fe_sliding *win, const MlirValue *pads,
+                     const MlirValue *sizes);
+/// Times the weights, plus the bias (-1: none), operands of the op.
+MlirValue fe_columns_product(fe_lower *l, MlirValue columns, unsigned weights,
+                             int bias, int64_t group, fe_dtype work,
+                             const MlirValue *sizes);
+
 #endif

@@ -6,12 +6,15 @@
 // The general lowering: any rank, type and weights. Networks on f32 with
 // constant weights rarely get here: layout assignment takes those.
 //
-// Method: sums of a piece of a row of the result are kept on the stack, in f32
+// Method: of f32 and f64, a product of matrices where the memory for that is
+// known to be moderate and every channel is used by several filters. Otherwise
+// sums of a piece of a row of the result are kept on the stack, in f32
 // for half precision and i32 for quantized types, while input channels and taps
 // go by. Quantized operands are loaded minus their zero points, so padding adds
 // nothing.
 //
 //===----------------------------------------------------------------------===//
+#include "op/common.h"
 #include "op/sliding.h"
 
 #include <inttypes.h>
@@ -224,6 +227,37 @@ static void check_parameters(conv *c, MlirValue filters) {
   }
 }
 
+enum { MAX_COLUMNS = 64 << 20, MIN_FILTERS = 4 };
+
+/// Whether the product of matrices is the better way.
+static bool suits_columns(const fe_lower *l, const fe_sliding *win,
+                          int64_t group) {
+  fe_dtype t = l->in_type[0];
+  int64_t filters = fe_static_dim(l->in[1], 0), size = fe_dtype_bits(t) / 8;
+  if ((t != FE_F32 && t != FE_F64) || filters < MIN_FILTERS * group)
+    return false;
+  int64_t channels = fe_static_dim(l->in[0], 1);
+  if (channels < 0 || __builtin_mul_overflow(size, channels, &size))
+    return false;
+  for (unsigned i = 0; i < win->n; ++i) {
+    int64_t out = fe_static_dim(fe_result(l->op, 0), 2 + i);
+    if (out < 0 || win->kernel[i] == FE_DYN ||
+        __builtin_mul_overflow(size, out, &size) ||
+        __builtin_mul_overflow(size, win->kernel[i], &size))
+      return false;
+  }
+  return size <= MAX_COLUMNS;
+}
+
+/// A 1x1 convolution: the image is its matrix.
+static bool is_product(const fe_sliding *win) {
+  for (unsigned i = 0; i < win->n; ++i)
+    if (win->kernel[i] != 1 || win->stride[i] != 1 || win->begin[i] ||
+        win->end[i] || win->same != FE_SAME_NO)
+      return false;
+  return true;
+}
+
 static fe_status lower_as(fe_lower *l, const roles *r, fe_dtype sum) {
   fe_ir *ir = l->ir;
   conv c = {.l = l, .ir = ir, .r = r, .sum = sum};
@@ -252,6 +286,12 @@ static fe_status lower_as(fe_lower *l, const roles *r, fe_dtype sum) {
                     fe_index(ir, 0)),
              "the filters cannot be cut into groups");
   check_parameters(&c, sizes[1]);
+  if (r == &conv_roles && suits_columns(l, &win, group)) {
+    MlirValue columns = is_product(&win) ? x : fe_columns(l, &win, pads, sizes);
+    int bias = present(l, r->bias) ? r->bias : -1;
+    l->out[0] = fe_columns_product(l, columns, 1, bias, group, sum, sizes);
+    return FE_OK;
+  }
   MlirValue out = fe_out_empty(l, 0, sizes), in[FE_MAX_OPERANDS];
   unsigned n_in = 0, number[FE_MAX_OPERANDS];
   for (unsigned i = 0; i < l->n_in; ++i)

@@ -215,22 +215,6 @@ static MlirValue columns_of(sampler *s, MlirValue *sizes, MlirValue *pads) {
 
 //===-- Lowering ------------------------------------------------------------//
 
-static MlirValue add_bias(fe_lower *l, MlirValue v, fe_dtype work,
-                          const MlirValue *sizes) {
-  fe_ir *ir = l->ir;
-  bool biased = l->n_in > BIAS && !fe_is_null(l->in[BIAS]);
-  MlirValue in[2] = {v, l->in[BIAS < l->n_in ? BIAS : 0]};
-  fe_dtype types[2] = {work, l->in_type[X]};
-  MlirAffineExpr filter = mlirAffineDimExprGet(ir->ctx, 1);
-  MlirAffineMap maps[2] = {mlirAffineMapMultiDimIdentityGet(ir->ctx, 4),
-                           mlirAffineMapGet(ir->ctx, 4, 0, 1, &filter)};
-  fe_generic *g = fe_generic_begin(l, 4, sizes, 1 + biased, in, types, maps);
-  MlirValue sum = fe_arg(g, 0);
-  if (biased)
-    sum = fe_add(ir, sum, fe_arg(g, 1));
-  return fe_generic_end(g, l->out_type[0], sum);
-}
-
 static fe_status lower(fe_lower *l) {
   fe_ir *ir = l->ir;
   fe_dims xd, wd;
@@ -257,12 +241,8 @@ static fe_status lower(fe_lower *l) {
   fe_sliding_sizes(l, &win, l->in[X], l->in[W], sizes);
   fe_sliding_pads(l, &win, l->in[X], l->in[W], sizes, pads);
   MlirValue groups = fe_index(ir, group);
-  MlirValue each = fe_index(ir, channels / group * taps);
-  MlirValue filters = fe_divu(ir, sizes[1], groups);
   int64_t n;
-  if (fe_size_known(sizes[1], &n))
-    filters = fe_index(ir, n / group);
-  else
+  if (!fe_size_known(sizes[1], &n))
     fe_check_equal(l, fe_remu(ir, sizes[1], groups), zero,
                    "the filters cannot be cut into groups");
   fe_check_equal(l, fe_size(l, l->in[W], 1), fe_index(ir, channels / group),
@@ -284,24 +264,9 @@ static fe_status lower(fe_lower *l) {
       fe_check(l, fe_cmp(ir, FE_GT, fe_size(l, l->in[X], d), zero),
                "the image is empty");
   MlirValue columns = columns_of(&s, sizes, pads);
-  MlirType work = fe_storage_type(ir, s.work);
-  int64_t height, width;
-  MlirValue places =
-      fe_size_known(sizes[2], &height) && fe_size_known(sizes[3], &width)
-          ? fe_index(ir, height * width)
-          : fe_mul(ir, sizes[2], sizes[3]);
-  columns = fe_reshape(l, columns, work, 4,
-                       (MlirValue[]){sizes[0], groups, each, places});
-  MlirValue weights = l->in[W];
-  if (s.type != s.work)
-    weights = fe_to_type(l, weights, s.type, s.work);
-  weights =
-      fe_reshape(l, weights, work, 3, (MlirValue[]){groups, filters, each});
-  MlirValue product =
-      fe_lower_contract(l, weights, false, columns, false, s.work, 4,
-                        (MlirValue[]){sizes[0], groups, filters, places});
-  product = fe_reshape(l, product, work, 4, sizes);
-  l->out[0] = add_bias(l, product, s.work, sizes);
+  bool biased = l->n_in > BIAS && !fe_is_null(l->in[BIAS]);
+  l->out[0] = fe_columns_product(l, columns, W, biased ? BIAS : -1, group,
+                                 s.work, sizes);
   return FE_OK;
 }
 
