@@ -122,7 +122,7 @@ g (int64 n, float[2, N] x) => (float[2, N] y, float[T, 2, N] s) {
       w = Add(v, k)
       e = Mul(w, x)
     }>
-}""", [[i64(n), f(2, m)] for n, m in ((0, 3), (1, 3), (4, 3), (7, 1))]),
+}""", [[i64(n), f(2, m)] for n, m in ((0, 3), (1, 3), (4, 3), (7, 1), (64, 2), (200, 1))]),
 
     "loop with a fixed count": ("""
 g (float[3] x) => (float[3] y, float[5, 3] s) {
@@ -172,7 +172,7 @@ g (int64 n, float[N] x) => (float[T, K] s) {
       w = Neg(v)
       e = Slice(w, zero, end)
     }>
-}""", [[i64(n), f(m)] for n, m in ((3, 4), (1, 2), (6, 7))]),
+}""", [[i64(n), f(m)] for n, m in ((3, 4), (1, 2), (6, 7), (0, 3), (65, 3), (128, 2))]),
 
     "loop in a loop": ("""
 g (int64 n, float[N] x) => (float[N] y, float[T, R, N] s) {
@@ -187,7 +187,7 @@ g (int64 n, float[N] x) => (float[N] y, float[T, R, N] s) {
           h = Sub(d, v)
         }>
     }>
-}""", [[i64(n), f(m)] for n, m in ((2, 3), (4, 1))]),
+}""", [[i64(n), f(m)] for n, m in ((2, 3), (4, 1), (70, 2))]),
 
     "if in a loop": ("""
 g (int64 n, float[N] x) => (float[M] y) {
@@ -208,7 +208,7 @@ g (float[2] h, float[N, 2] x) => (float[2] y, float[N, 2] z) {
       t = Add(s, e)
       o = Mul(t, e)
     }> (h, x)
-}""", [[f(2), f(n, 2)] for n in (1, 4)]),
+}""", [[f(2), f(n, 2)] for n in (1, 4, 150)]),
 
     "scan backwards over other axes": ("""
 g (float[2] h, float[2, N] x, float[N, 2] z)
@@ -222,7 +222,7 @@ g (float[2] h, float[2, N] x, float[N, 2] z)
       o = Mul(t, k)
       r = Sub(k, s)
     }> (h, x, z)
-}""", [[f(2), f(2, n), f(n, 2)] for n in (1, 3, 5)]),
+}""", [[f(2), f(2, n), f(n, 2)] for n in (1, 3, 5, 129)]),
 
     "scan without state": ("""
 g (float[N, M] x) => (float[N] z) {

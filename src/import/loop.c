@@ -13,6 +13,8 @@
 // A stacked result starts empty and each iteration appends to it. Where a dim
 // of the elements is only known at run time, the first iteration takes its
 // element instead, since an empty tensor of that shape cannot be written down.
+// Appending copies, so a loop that may be long is two nested ones: the inner
+// one stacks up to CHUNK elements, the outer one puts the chunks together.
 //
 //===----------------------------------------------------------------------===//
 #include "import/import.h"
@@ -110,6 +112,16 @@ static bool has_symbol_from(MlirAffineExpr e, intptr_t first) {
 
 //===-- One attempt at the body ---------------------------------------------//
 
+/// A power of two.
+enum { CHUNK = 64 };
+
+typedef struct stacked {
+  int64_t axis;
+  bool known;     // all dims but that of the axis are numbers
+  MlirType type;  // as carried by the (inner) loop
+  MlirValue init; // an empty tensor
+} stacked;
+
 typedef struct attempt {
   fe_model_loop *l;
   fe_ir *ir;
@@ -117,6 +129,8 @@ typedef struct attempt {
   MlirType *types;  // of the carried values
   fe_dim_list open; // dims in these that may change with each iteration
   MlirValue *carried, *carried_out, *scan_out;
+  stacked *stack; // of each stacked result
+  bool chunked;
   MlirValue zero, first_cond;  // before the loop
   MlirValue iter, cond, go_on; // in the body
   intptr_t first_symbol; // symbols from here on are known in the body only
@@ -187,11 +201,23 @@ static MlirValue concat(fe_ir *ir, MlirValue a, MlirValue b, int64_t axis) {
   return fe_first(fe_onnx(ir, "Concat", 2, (MlirValue[]){a, b}, 1, 1, &at));
 }
 
-/// The stacked tensor `old` with one more element.
-static MlirValue append(attempt *t, size_t k, MlirValue old, MlirValue element,
-                        int64_t axis) {
-  return t->l->prepend && t->l->prepend[k] ? concat(t->ir, element, old, axis)
-                                           : concat(t->ir, old, element, axis);
+/// `old` with `more` behind (or before) it; `more` alone where the scalar
+/// `number`, which counts what is in `old`, is zero.
+static MlirValue grow(attempt *t, size_t k, MlirValue old, MlirValue more,
+                      MlirValue number, MlirType type) {
+  fe_ir *ir = t->ir;
+  const stacked *s = &t->stack[k];
+  bool before = t->l->prepend && t->l->prepend[k];
+  MlirValue a = before ? more : old, b = before ? old : more;
+  if (s->known)
+    return fe_cast_tensor(ir, concat(ir, a, b, s->axis), type);
+  MlirValue first = fe_cmp(ir, FE_EQ, number, fe_int(ir, ir->i64, 0));
+  fe_region r = fe_if_begin(ir, first, 1, &type, true);
+  MlirValue alone = fe_cast_tensor(ir, more, type);
+  fe_if_else(ir, &r, 1, &alone);
+  MlirValue both = fe_cast_tensor(ir, concat(ir, a, b, s->axis), type);
+  fe_if_end(ir, &r, 1, &both);
+  return fe_first(r.op);
 }
 
 /// Carries stacked result k. `t` stands behind the body's nodes.
@@ -223,29 +249,24 @@ static fe_status stack_result(attempt *t, size_t k) {
     if (has_symbol_from(d.d[i], t->first_symbol))
       d.d[i] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
   }
-  MlirType type = fe_tensor_type(ir, fe_elem_of(element), &d);
+  stacked *to = &t->stack[k];
+  *to = (stacked){.axis = axis,
+                  .known = known,
+                  .type = fe_tensor_type(ir, fe_elem_of(element), &d)};
   fe_dtype dtype = fe_dtype_of_elem(fe_elem_of(element));
-
   fe_point inside = fe_point_save(ir);
   fe_point_restore(ir, t->outside);
-  MlirValue init = fe_constant(ir, NULL, dtype, rank, empty, "");
+  to->init = fe_constant(ir, NULL, dtype, rank, empty, "");
   fe_point_restore(ir, inside);
-  MlirValue old = carry(t, type, init);
+  MlirValue old = carry(t, to->type, to->init);
 
   element = fe_onnx1(ir, "Unsqueeze", element, fe_constant_i64s(ir, 1, &axis));
-  MlirValue grown;
-  if (known) {
-    grown = fe_cast_tensor(ir, append(t, k, old, element, axis), type);
-  } else {
-    MlirValue first = fe_cmp(ir, FE_EQ, fe_extract_scalar(ir, t->iter),
-                             fe_int(ir, ir->i64, 0));
-    fe_region r = fe_if_begin(ir, first, 1, &type, true);
-    MlirValue alone = fe_cast_tensor(ir, element, type);
-    fe_if_else(ir, &r, 1, &alone);
-    MlirValue more = fe_cast_tensor(ir, append(t, k, old, element, axis), type);
-    fe_if_end(ir, &r, 1, &more);
-    grown = fe_first(r.op);
-  }
+  MlirValue number = {0};
+  if (!known)
+    number = fe_extract_scalar(ir, t->iter);
+  if (!known && t->chunked)
+    number = fe_and(ir, number, fe_int(ir, ir->i64, CHUNK - 1));
+  MlirValue grown = grow(t, k, old, element, number, to->type);
   fe_push(ir->arena, &t->all_yield, grown);
   return fe_is_null(grown) ? FE_FAILED : FE_OK;
 }
@@ -392,15 +413,17 @@ static fe_status make_body(attempt *t) {
 
 //===-- The loop ------------------------------------------------------------//
 
-/// The region that decides about the next iteration.
-static MlirRegion make_before(attempt *t, MlirValue limit) {
+/// The region that decides about the next iteration of a loop that carries
+/// values of `types`: iteration number, condition, others.
+static MlirRegion make_before(attempt *t, const MlirType *types,
+                              MlirValue limit) {
   fe_ir *ir = t->ir;
   MlirRegion region = mlirRegionCreate();
   MlirBlock block = mlirBlockCreate(0, NULL, NULL);
   mlirRegionAppendOwnedBlock(region, block);
   MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, 1 + t->all.n);
   for (size_t i = 0; i < t->all.n; i++)
-    operands[1 + i] = mlirBlockAddArgument(block, t->all.at[i], ir->loc);
+    operands[1 + i] = mlirBlockAddArgument(block, types[i], ir->loc);
   fe_point outside = fe_point_save(ir);
   fe_point_at_end(ir, block);
   MlirValue go_on = {0};
@@ -415,6 +438,61 @@ static MlirRegion make_before(attempt *t, MlirValue limit) {
         .operands = operands);
   fe_point_restore(ir, outside);
   return region;
+}
+
+/// The loop over `body`, while the iteration number is below the scalar
+/// `limit` (null: no limit) and the condition holds.
+static MlirOperation make_while(attempt *t, const MlirType *types,
+                                const MlirValue *init, MlirValue limit,
+                                MlirRegion body) {
+  fe_ir *ir = t->ir;
+  unsigned n = (unsigned)t->all.n;
+  MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, n);
+  for (unsigned i = 0; i < n; i++)
+    operands[i] = fe_cast_tensor(ir, init[i], types[i]);
+  MlirRegion regions[] = {make_before(t, types, limit), body};
+  return FE_OP(ir, "scf.while", .n_operands = n, .operands = operands,
+               .n_results = n, .results = types, .n_regions = 2,
+               .regions = regions);
+}
+
+/// The loop of CHUNK iterations at most, in a loop that puts its stacked
+/// results together.
+static MlirOperation make_chunks(attempt *t, MlirValue limit) {
+  fe_ir *ir = t->ir;
+  size_t n = t->all.n, plain = n - t->l->n_scan;
+  MlirType *types = FE_NEW_N(ir->arena, MlirType, n);
+  MlirValue *init = FE_NEW_N(ir->arena, MlirValue, n);
+  MlirValue *arg = FE_NEW_N(ir->arena, MlirValue, n);
+  MlirRegion region = mlirRegionCreate();
+  MlirBlock block = mlirBlockCreate(0, NULL, NULL);
+  mlirRegionAppendOwnedBlock(region, block);
+  for (size_t i = 0; i < n; i++) {
+    types[i] = t->all.at[i];
+    fe_dims d;
+    if (i >= plain && fe_dims_of(ir, fe_block_arg(t->block, (unsigned)i), &d)) {
+      d.d[t->stack[i - plain].axis] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
+      types[i] = fe_tensor_type(ir, fe_elem_of(t->all_init.at[i]), &d);
+    }
+    arg[i] = mlirBlockAddArgument(block, types[i], ir->loc);
+    init[i] = i < plain ? arg[i] : t->stack[i - plain].init;
+  }
+  fe_point outside = fe_point_save(ir);
+  fe_point_at_end(ir, block);
+  MlirValue start = fe_extract_scalar(ir, arg[0]);
+  MlirValue length = fe_int(ir, ir->i64, CHUNK);
+  if (!fe_is_null(limit)) // start + CHUNK may be beyond int64
+    length = fe_min(ir, length, fe_sub(ir, limit, start));
+  MlirOperation inner =
+      make_while(t, t->all.at, init, fe_add(ir, start, length), t->region);
+  for (size_t i = 0; i < n; i++) {
+    init[i] = fe_result(inner, (unsigned)i);
+    if (i >= plain)
+      init[i] = grow(t, i - plain, arg[i], init[i], start, types[i]);
+  }
+  FE_OP(ir, "scf.yield", .n_operands = (unsigned)n, .operands = init);
+  fe_point_restore(ir, outside);
+  return make_while(t, types, t->all_init.at, limit, region);
 }
 
 /// A stacked result has one element per iteration.
@@ -440,6 +518,10 @@ fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {
   t.carried = FE_NEW_N(im->arena, MlirValue, l->n_carried);
   t.carried_out = FE_NEW_N(im->arena, MlirValue, l->n_carried + l->n_scan);
   t.scan_out = FE_NEW_N(im->arena, MlirValue, l->n_scan);
+  t.stack = FE_NEW_N(im->arena, stacked, l->n_scan);
+  int64_t trips =
+      mlirAffineExprIsNull(l->trips) ? FE_DYN : fe_dim_static(l->trips);
+  t.chunked = l->n_scan && (trips == FE_DYN || trips > CHUNK);
   for (size_t i = 0; i < l->n_carried; i++)
     t.types[i] = mlirValueGetType(l->init[i]);
   t.zero = fe_constant_scalar(ir, FE_I64, 0);
@@ -459,13 +541,9 @@ fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {
   }
   MlirValue limit =
       fe_is_null(l->trip) ? l->trip : fe_extract_scalar(ir, l->trip);
-  for (size_t i = 0; i < t.all.n; i++)
-    t.all_init.at[i] = fe_cast_tensor(ir, t.all_init.at[i], t.all.at[i]);
-  MlirRegion regions[] = {make_before(&t, limit), t.region};
   MlirOperation op =
-      FE_OP(ir, "scf.while", .n_operands = (unsigned)t.all_init.n,
-            .operands = t.all_init.at, .n_results = (unsigned)t.all.n,
-            .results = t.all.at, .n_regions = 2, .regions = regions);
+      t.chunked ? make_chunks(&t, limit)
+                : make_while(&t, t.all.at, t.all_init.at, limit, t.region);
   unsigned at = 1 + t.with_cond;
   for (size_t i = 0; i < l->n_carried; i++)
     out[i] = fe_result(op, at++);
