@@ -690,7 +690,7 @@ static fe_status schedule(contract *c) {
     return FE_FAILED;
   if (c->m == FE_DYN || row_block < c->m)
     row_block = (row_block + rows - 1) / rows * rows;
-  if (c->m != FE_DYN && row_block > c->m)
+  if (c->m > 0 && row_block > c->m)
     row_block = c->m;
   c->p.rows = (unsigned)rows;
   c->p.row_block = row_block;

@@ -139,6 +139,7 @@ static inline void kj_link_math(LLVMContextRef c, LLVMModuleRef module) {
   if (LLVMParseBitcodeInContext2(c, text, &math) ||
       LLVMLinkModules2(module, math))
     exit(1);
+  LLVMDisposeMemoryBuffer(text);
   unsigned inlined = LLVMGetEnumAttributeKindForName("alwaysinline", 12);
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f;
        f = LLVMGetNextFunction(f)) {
