@@ -42,6 +42,26 @@ cat "$model" >pipe.onnx &
 "$ferrule" compile -q pipe.onnx -o "$PWD/piped.so"
 wait
 
+# Dumps
+dump() {
+  echo "module attributes {ferrule.phase = \"$1\"$2} { ${3-} }" >bad.mlir
+}
+many() {
+  head -c "$2" /dev/zero | sed "s/\\x0/$1/g"
+}
+for phase in import optimize lower; do
+  dump $phase '' 'func.func private @main()'
+  refused 'no function @main' "$ferrule" compile bad.mlir -o out.so
+done
+for opening in '[' '{' '(' 'tuple<'; do
+  dump import ", krnl.x = $(many "$opening" 50000)"
+  refused 'nested too deep' "$ferrule" compile bad.mlir -o out.so
+done
+dump import ", krnl.x = affine_map<(d0) -> ($(many - 50000)d0)>"
+refused 'nested too deep' "$ferrule" compile bad.mlir -o out.so
+printf 'ML\357R\1' >bad.mlir
+refused 'bytecode' "$ferrule" compile bad.mlir -o out.so
+
 # Places to write to
 mkdir place
 for ending in so o a ll s; do
@@ -87,7 +107,7 @@ for shape in '(-1, 1, 28, 28)' '(1 1 28 28)' '(1.0, 1, 28, 28)' '(1, 1, 28'; do
   try 'not a tuple'
 done
 array '(0, 1, 28, 28)'
-try 'wrong type, rank or size'
+try 'is to be float32'
 array "($(printf '1, %.0s' $(seq 40)))" 4
 try 'rank is too high'
 npy in.npy "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}" 8

@@ -23,6 +23,7 @@ import ferrule
 
 OPSET, IR = 20, 9
 F32, I64, I32 = np.float32, np.int64, np.int32
+FLOATS = (np.float32, np.float64)
 TARGETS = ["native", "x86-64-v3", "x86-64-v2"]
 # A slice [:3] of a symbolic dim is taken to lie inside of the tensor.
 OUTSIDE = ["the bounds lie outside of the tensor",
@@ -109,6 +110,8 @@ class Graph:
     def random_array(self, shape, dtype):
         if dtype == F32:  # quarters: sums and comparisons are exact
             return (self.r.integers(-8, 9, shape) / 4).astype(F32)
+        if dtype == np.uint8:
+            return self.r.integers(0, 5, shape).astype(dtype)
         if dtype == np.bool_:
             return self.r.integers(0, 2, shape).astype(bool)
         return self.r.integers(-4, 5, shape).astype(dtype)
@@ -165,20 +168,20 @@ class Graph:
                     a = np.asarray(a)
                     if a.size > MOST:
                         raise Rejected("large")
-                    if a.dtype == F32:
+                    if a.dtype in FLOATS:
                         if a.size and not np.abs(a).max() < LARGEST:
                             raise Rejected("large or NaN")
                         if into is twins:
                             a = a * (1 + 1e-6 * self.r.uniform(-1, 1, a.shape)
-                                     ).astype(F32)
+                                     ).astype(a.dtype)
                     into[k].append(a)
         made = [Value(n, a, t) for n, a, t in zip(names, arrays, twins)]
         for v in made:
             for a, t in zip(v.arrays, v.twins):
                 if a.shape != t.shape or (
-                        a.dtype != F32 and not np.array_equal(a, t)):
+                        a.dtype not in FLOATS and not np.array_equal(a, t)):
                     raise Rejected("not exact")
-                if a.dtype == F32 and a.size and (
+                if a.dtype in FLOATS and a.size and (
                         np.abs(a - t).max() > 1e-3 * (np.abs(a).max() + 0.1)):
                     raise Rejected("ill-conditioned")
         self.nodes.append(node)
@@ -344,7 +347,7 @@ class Graph:
 
     def pool(self):
         v = self.image()
-        if min(min(v.dims[2:])) < 3:
+        if min(map(min, v.dims[2:])) < 3:
             raise Rejected("small")
         n = v.rank - 2
         kind = self.one("MaxPool", "AveragePool", "GlobalAveragePool",
@@ -533,7 +536,8 @@ class Graph:
 
     def shape(self):
         """Shape, Gather, arithmetic, Concat, Reshape or Expand."""
-        v = self.pick(lambda v: v.rank >= 2)
+        # where a size is 0 at run time, Reshape means another by it
+        v = self.pick(lambda v: v.rank >= 2 and 0 not in sum(v.dims, ()))
         s = self.op("Shape", v)
         axis = self.axis(v, lambda a: a + 1 < v.rank)
         parts = [self.op("Gather", s, self.const(np.array(a)))
@@ -651,7 +655,7 @@ class Graph:
         v = self.pick(lambda v: v.rank >= 1)
         axis = self.axis(v)
         kind = self.r.integers(4)
-        if kind == 0:
+        if kind == 0 and min(v.dims[axis]) > 0:
             return self.op("ArgMax", v, axis=axis, keepdims=self.one(0, 1))
         if kind == 1:
             k = min(2, min(v.dims[axis]))
@@ -679,6 +683,49 @@ class Graph:
                                            TensorProto.INT32))
         return i if self.r.random() < 0.5 else self.op(
             "Cast", i, to=TensorProto.FLOAT)
+
+    def typed(self):
+        """Another element type for a while."""
+        v = self.pick()
+        to = self.one(*(helper.np_dtype_to_tensor_dtype(np.dtype(t)) for t in (
+            np.int8, np.uint8, np.int16, np.int32, np.int64, np.float64)))
+        if to != TensorProto.DOUBLE:
+            v = self.op("Clip", self.op("Round", v),
+                        self.const(F32(self.one(-9, 0))), self.const(F32(9)))
+        w = v = self.op("Cast", v, to=to)
+        for _ in range(self.r.integers(1, 4)):
+            c = self.const(self.one(
+                np.array(self.one(1, 2, 3, 7), v.dtype),
+                np.full([v.fixed(v.rank - 1) or 1] if v.rank else [], 3,
+                        v.dtype)))
+            step = self.one(
+                lambda: self.op(self.one("Add", "Sub", "Mul", "Max", "Min"),
+                                v, self.one(c, w)),
+                lambda: self.op(self.one("Div", "Div", "Mod", "BitwiseAnd",
+                                         "BitwiseXor"), v, c),
+                lambda: self.op(self.one("Abs", "Neg", "Sign", "Identity",
+                                         "Relu"), v),
+                lambda: self.op("Where", self.op("Greater", v, c), v, w),
+                lambda: self.op(self.one("ReduceSum", "ReduceMax", "ReduceMin",
+                                         "ReduceProd", "ReduceMean"), v,
+                                self.const(np.array([self.axis(v)]))),
+                lambda: self.op("Concat", v, v, axis=self.axis(v)),
+                lambda: self.op("Transpose", v,
+                                perm=self.r.permutation(v.rank).tolist())
+                if v.rank > 1 else v,
+                lambda: self.op("CumSum", v,
+                                self.const(np.array(self.axis(v)))),
+                lambda: self.op("Softmax", v, axis=self.axis(v)),
+                lambda: self.op("MatMul", v, self.const(
+                    self.random_array((v.fixed(v.rank - 1) or 1, 3), v.dtype)
+                    if v.rank else np.array(0))),
+                lambda: self.op("Pad", v, self.const(np.array(
+                    [1] * 2 * v.rank))))
+            try:
+                v = step()
+            except Rejected:
+                pass
+        return self.op("Cast", v, to=TensorProto.FLOAT)
 
     # -- control flow
 
@@ -764,7 +811,7 @@ class Graph:
                   self.squeeze, self.reduce, self.select, self.expand,
                   self.pad, self.tile, self.dynamic_slice, self.ranged,
                   self.search, self.scatter, self.cast, self.branch, self.loop,
-                  self.normalized, self.integers]
+                  self.normalized, self.integers, self.typed, self.typed]
         image = [self.conv, self.conv, self.residual, self.batch_norm,
                  self.pool, self.transposed, self.resize, self.prelu,
                  self.unary, self.binary, self.concat, self.activation,
@@ -824,7 +871,7 @@ def difference(got, v, i):
         return f"shape {got.shape}, not {want.shape}"
     if got.dtype != want.dtype:
         return f"type {got.dtype}, not {want.dtype}"
-    if want.dtype != F32:
+    if want.dtype not in FLOATS:
         wrong = got != want
     else:
         error = np.abs(got.astype(np.float64) - want)

@@ -17,6 +17,7 @@
 #include <mlir-c/RegisterEverything.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 //===-- Locations -----------------------------------------------------------//
 
@@ -276,8 +277,49 @@ char *fe_print_full(fe_arena *arena, MlirOperation op) {
   return print(arena, op, true);
 }
 
+/// MLIR's parser recurses: what is nested deeper than any model would end the
+/// process by overrunning the stack.
+static bool nested_too_deep(const char *s) {
+  enum { DEEPEST = 200, LONGEST = 5000 };
+  unsigned depth = 0, angles = 0, signs = 0;
+  for (; *s; s++) {
+    if (*s == '"') {
+      for (s++; *s && *s != '"'; s++)
+        s += *s == '\\' && s[1];
+      if (!*s)
+        return false;
+    } else if (strchr("([{", *s)) {
+      depth++;
+    } else if (strchr(")]}", *s)) {
+      depth -= depth > 0;
+    } else if (*s == '<') {
+      angles++;
+    } else if (*s == '>') {
+      angles -= angles > 0 && s[-1] != '-';
+    }
+    // Operators in a line: a long sum in an affine map recurses too. Those of
+    // numbers (-1, 1e+2) are no operators.
+    bool sign =
+        (*s == '+' || *s == '-' || *s == '*') && !strchr(">0123456789", s[1]);
+    signs = *s == '\n' ? 0 : signs + sign;
+    if (depth > DEEPEST || angles > DEEPEST || signs > LONGEST)
+      return true;
+  }
+  return false;
+}
+
 MlirModule fe_parse(fe_ir *ir, const char *source, const char *file) {
   unsigned before = ir->diags->errors;
+  static const char bytecode[] = "ML\xefR"; // its reader trusts what it reads
+  const char *wrong = !strncmp(source, bytecode, strlen(bytecode))
+                          ? "MLIR's bytecode is not read, only its text form"
+                      : nested_too_deep(source) ? "nested too deep to be read"
+                                                : NULL;
+  if (wrong) {
+    fe_report(ir->diags, FE_SEV_ERROR, (fe_where){.file = file}, NULL, "%s",
+              wrong);
+    return (MlirModule){0};
+  }
   // Handlers are asked newest first.
   sink to = {.diags = ir->diags, .file = file ? file : "<text>"};
   MlirDiagnosticHandlerID id =

@@ -237,7 +237,8 @@ void fe_set_attr(fe_ir *ir, MlirOperation op, MlirNamedAttribute a);
 /// holds them; the current op (no other) may be erased by fn.
 void fe_walk(MlirBlock block, void (*fn)(MlirOperation op, void *user),
              void *user);
-/// The block of the function called `name` in the module; null when absent.
+/// The function called `name` in the module, if it has a body; null when
+/// absent.
 MlirOperation fe_func_find(MlirModule m, const char *name);
 MlirBlock fe_func_block(MlirOperation func);
 MlirBlock fe_region_block(MlirOperation op, unsigned region);

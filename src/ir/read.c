@@ -199,7 +199,8 @@ MlirOperation fe_func_find(MlirModule m, const char *name) {
   MlirOperation op = mlirBlockGetFirstOperation(mlirModuleGetBody(m));
   for (; !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
     MlirAttribute a = mlirOperationGetAttributeByName(op, key);
-    if (!mlirAttributeIsNull(a) && mlirAttributeIsAString(a) &&
+    if (fe_op_is(op, "func.func") && !mlirBlockIsNull(fe_func_block(op)) &&
+        !mlirAttributeIsNull(a) && mlirAttributeIsAString(a) &&
         mlirStringRefEqual(mlirStringAttrGetValue(a), wanted))
       return op;
   }

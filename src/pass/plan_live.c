@@ -69,6 +69,11 @@ static void number(fe_plan_state *s, MlirBlock block) {
           number(s, inner);
       }
       info->end = s->positions++;
+    } else if (mlirOperationGetNumRegions(op)) {
+      fe_report(s->ir->diags, FE_SEV_INTERNAL, fe_plan_where(s, op), NULL,
+                "main has an operation that plan does not know: %s",
+                fe_op_name(s->ir->arena, op));
+      s->bad = true;
     }
   }
 }
@@ -395,6 +400,8 @@ static void deaths(fe_plan_state *s) {
 
 fe_status fe_plan_live(fe_plan_state *s) {
   number(s, s->top);
+  if (s->bad)
+    return FE_FAILED;
   fe_plan_loops(s);
   fe_buffer *foreign = FE_NEW(s->ir->arena, fe_buffer);
   foreign->place = FE_FOREIGN;
