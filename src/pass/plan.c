@@ -53,8 +53,8 @@ fe_status fe_plan(fe_ir *ir, MlirModule module) {
   if (fe_plan_inputs(s) || fe_plan_live(s) || fe_plan_emit(s))
     return FE_FAILED;
   fe_plan_describe(s);
+  drop_kernels(s); // while main, which is in the map too, is there
   mlirOperationDestroy(s->func);
-  drop_kernels(s);
   if (ir->failed)
     return FE_OK; // the caller reports that, as after every pass
   const char *const names[] = {"main", "arena_size"};
