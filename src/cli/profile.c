@@ -26,36 +26,31 @@ const fe_cli_option fe_profile_options[] = {
 enum { CHAINS = 12, STEPS = 200000 };
 
 /// GFLOP/s of independent chains of multiply-adds on vectors of `bytes`.
-#define FE_PEAK(name, isa, bytes)                                              \
-  __attribute__((target(isa),                                                  \
-                 optimize("fp-contract=fast", "unroll-loops"))) static double  \
-  name(void) {                                                                 \
+/// Assembly, so that each is the one instruction that is meant.
+#define FE_PEAK(name, isa, bytes, fma)                                         \
+  __attribute__((target(isa))) static double name(void) {                      \
     typedef float lanes __attribute__((vector_size(bytes)));                   \
     lanes acc[CHAINS] = {{0}}, x = {0}, y = {0};                               \
-    x += 0.999f;                                                               \
-    y += 1e-9f;                                                                \
     double best = 0;                                                           \
     for (int round = 0; round < 10; round++) {                                 \
       double start = fe_now();                                                 \
       for (int i = 0; i < STEPS; i++) {                                        \
-        for (int k = 0; k < CHAINS; k++)                                       \
-          acc[k] = acc[k] * x + y;                                             \
-        __asm__ volatile("" : "+m"(start));                                    \
+        _Pragma("GCC unroll 12") for (int k = 0; k < CHAINS;                   \
+                                      k++) __asm__ volatile(fma :              \
+                                                            "+v"(acc[k]) :     \
+                                                            "v"(x), "v"(y));   \
       }                                                                        \
       double took = fe_now() - start;                                          \
       double rate = 2.0 * STEPS * CHAINS * (bytes / 4) / took / 1e9;           \
       best = rate > best ? rate : best;                                        \
     }                                                                          \
-    float sum = 0;                                                             \
-    for (int k = 0; k < CHAINS; k++)                                           \
-      sum += acc[k][0];                                                        \
-    return sum == 42 ? 0 : best; /* the sum is used, so it is computed */      \
+    return best;                                                               \
   }
 
 #ifdef __x86_64__
-FE_PEAK(peak_avx512, "avx512f", 64)
-FE_PEAK(peak_avx2, "avx2,fma", 32)
-FE_PEAK(peak_sse, "sse4.2", 16)
+FE_PEAK(peak_avx512, "avx512f", 64, "vfmadd231ps %1, %2, %0")
+FE_PEAK(peak_avx2, "avx2,fma", 32, "vfmadd231ps %1, %2, %0")
+FE_PEAK(peak_sse, "sse4.2", 16, "mulps %1, %0\n\taddps %2, %0")
 
 static double peak(void) {
   if (__builtin_cpu_supports("avx512f"))
