@@ -278,3 +278,21 @@ MlirOperation fe_call(fe_ir *ir, const char *callee, unsigned n,
                .n_results = n_results, .results = results,
                FE_ATTRS(fe_named(ir, "callee", symbol)));
 }
+
+MlirOperation fe_op_like(fe_ir *ir, MlirOperation op, const MlirValue *operands,
+                         const MlirRegion *region) {
+  unsigned n_results = fe_n_results(op);
+  unsigned n_attrs = (unsigned)mlirOperationGetNumAttributes(op);
+  MlirType *types = FE_NEW_N(ir->arena, MlirType, n_results + 1);
+  MlirNamedAttribute *attrs =
+      FE_NEW_N(ir->arena, MlirNamedAttribute, n_attrs + 1);
+  for (unsigned i = 0; i < n_results; i++)
+    types[i] = mlirValueGetType(fe_result(op, i));
+  for (unsigned i = 0; i < n_attrs; i++)
+    attrs[i] = mlirOperationGetAttribute(op, i);
+  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
+  return FE_OP(ir, fe_strndup(ir->arena, name.data, name.length),
+               .n_operands = fe_n_operands(op), .operands = operands,
+               .n_results = n_results, .results = types, .n_attrs = n_attrs,
+               .attrs = attrs, .n_regions = region != NULL, .regions = region);
+}

@@ -100,13 +100,13 @@ typedef struct fe_ir {
   fe_diags *diags;
   fe_blobs *blobs;
   MlirLocation loc;
-  MlirBlock block;        // insertion block
-  MlirOperation before;   // insert before this op; null: append
-  bool failed;            // a malformed construction was attempted
-  const char *failure;    // what was wrong with the first one
-  MlirAttribute contract; // #arith.fastmath<contract>
+  MlirBlock block;                   // insertion block
+  MlirOperation before;              // insert before this op; null: append
+  bool failed;                       // a malformed construction was attempted
+  const char *failure;               // what was wrong with the first one
+  MlirAttribute contract;            // #arith.fastmath<contract>
   MlirAttribute parallel, reduction; // iterator types of linalg
-  bool soft_half;         // no instructions between f16 and f32; set by caller
+  bool soft_half; // no instructions between f16 and f32; set by caller
   MlirType index, i1, i8, i16, i32, i64, f16, bf16, f32, f64, none, ptr;
   fe_vec(const char *) symbols; // names of symbolic dims; see fe_symbol
   unsigned contents_depth;      // state of fe_contents_of
@@ -165,6 +165,10 @@ typedef struct fe_op_args {
 } fe_op_args;
 /// Without an insertion block the op stays detached; the caller destroys it.
 MlirOperation fe_op(fe_ir *ir, const char *name, const fe_op_args *args);
+/// The same op (name, attributes, result types) over other operands, as many as
+/// `op` has. `region`: its region, when it has one (owned); else NULL.
+MlirOperation fe_op_like(fe_ir *ir, MlirOperation op, const MlirValue *operands,
+                         const MlirRegion *region);
 #define FE_OP(ir, name, ...) fe_op((ir), (name), &(fe_op_args){__VA_ARGS__})
 /// One result. Operands as a variadic list: fe_op1(ir, "arith.addi", t, {a,b})
 #define FE_VALUES(...)                                                         \

@@ -223,10 +223,7 @@ static void copy_op(fe_nest *n, MlirOperation op) {
     return;
   }
   unsigned k = fe_n_operands(op), r = fe_n_results(op);
-  unsigned a = (unsigned)mlirOperationGetNumAttributes(op);
   MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, k + 1);
-  MlirType *types = FE_NEW_N(ir->arena, MlirType, r + 1);
-  MlirNamedAttribute *attrs = FE_NEW_N(ir->arena, MlirNamedAttribute, a + 1);
   for (unsigned i = 0; i < k; i++)
     operands[i] = local_value(n, fe_operand(op, i));
   if (fe_op_is(op, "tensor.extract")) {
@@ -234,17 +231,10 @@ static void copy_op(fe_nest *n, MlirOperation op) {
               fe_load(ir, operands[0], k - 1, operands + 1));
     return;
   }
-  for (unsigned i = 0; i < r; i++)
-    types[i] = mlirValueGetType(fe_result(op, i));
-  for (unsigned i = 0; i < a; i++)
-    attrs[i] = mlirOperationGetAttribute(op, i);
-  MlirStringRef ref = mlirIdentifierStr(mlirOperationGetName(op));
-  const char *name = fe_op_is(op, "tensor.dim")
-                         ? "memref.dim"
-                         : fe_strndup(ir->arena, ref.data, ref.length);
-  MlirOperation made =
-      FE_OP(ir, name, .n_operands = k, .operands = operands, .n_results = r,
-            .results = types, .n_attrs = a, .attrs = attrs);
+  MlirOperation made = fe_op_is(op, "tensor.dim")
+                           ? FE_OP(ir, "memref.dim", .n_operands = k,
+                                   .operands = operands, FE_TYPES(ir->index))
+                           : fe_op_like(ir, op, operands, NULL);
   for (unsigned i = 0; i < r; i++)
     set_local(n, fe_result(op, i), fe_result(made, i));
 }

@@ -138,22 +138,10 @@ static void collect_inputs(fe_merging *g, MlirOperation op) {
 static void copy_body_op(fe_merging *g, MlirOperation op) {
   fe_ir *ir = g->ir;
   unsigned n = fe_n_operands(op), n_res = fe_n_results(op);
-  unsigned n_attrs = (unsigned)mlirOperationGetNumAttributes(op);
   MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, n + 1);
-  MlirType *types = FE_NEW_N(ir->arena, MlirType, n_res + 1);
-  MlirNamedAttribute *attrs =
-      FE_NEW_N(ir->arena, MlirNamedAttribute, n_attrs + 1);
   for (unsigned i = 0; i < n; i++)
     operands[i] = local_value(g, fe_operand(op, i));
-  for (unsigned i = 0; i < n_res; i++)
-    types[i] = mlirValueGetType(fe_result(op, i));
-  for (unsigned i = 0; i < n_attrs; i++)
-    attrs[i] = mlirOperationGetAttribute(op, i);
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
-  MlirOperation made =
-      FE_OP(ir, fe_strndup(ir->arena, name.data, name.length), .n_operands = n,
-            .operands = operands, .n_results = n_res, .results = types,
-            .n_attrs = n_attrs, .attrs = attrs);
+  MlirOperation made = fe_op_like(ir, op, operands, NULL);
   for (unsigned i = 0; i < n_res; i++)
     set_local(g, fe_result(op, i), fe_result(made, i));
 }

@@ -400,29 +400,19 @@ static MlirValue resolve(fe_outline *o, MlirValue v) {
 /// One krnl root (and later its epilogue generics), made again in the kernel.
 static void copy_member(fe_outline *o, MlirOperation op, MlirValue dest) {
   fe_ir *ir = o->g->ir;
-  unsigned n = fe_n_operands(op), n_attrs;
+  unsigned n = fe_n_operands(op);
   MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, n + 1);
   for (unsigned i = 0; i < n; i++) {
     MlirOperation def = fe_def(fe_operand(op, i));
     bool is_dest = i + 1 == n && fe_op_is(def, "tensor.empty");
     operands[i] = is_dest ? dest : resolve(o, fe_operand(op, i));
   }
-  n_attrs = (unsigned)mlirOperationGetNumAttributes(op);
-  MlirNamedAttribute *attrs =
-      FE_NEW_N(ir->arena, MlirNamedAttribute, n_attrs + 1);
-  for (unsigned i = 0; i < n_attrs; i++)
-    attrs[i] = mlirOperationGetAttribute(op, i);
-  MlirType type = mlirValueGetType(fe_result(op, 0));
-  MlirStringRef name = mlirIdentifierStr(mlirOperationGetName(op));
   MlirRegion region = {0};
-  unsigned n_regions = (unsigned)mlirOperationGetNumRegions(op);
-  if (n_regions)
+  bool has_region = mlirOperationGetNumRegions(op) > 0;
+  if (has_region)
     region = fe_generic_clone_body(ir, op);
   MlirOperation made =
-      FE_OP(ir, fe_strndup(ir->arena, name.data, name.length), .n_operands = n,
-            .operands = operands, .n_results = 1, .results = &type,
-            .n_attrs = n_attrs, .attrs = attrs, .n_regions = n_regions,
-            .regions = &region);
+      fe_op_like(ir, op, operands, has_region ? &region : NULL);
   set_inside(o, fe_result(op, 0), fe_first(made));
 }
 
