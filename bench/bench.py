@@ -2,13 +2,18 @@
 
 Ferrule and ONNX Runtime on the same models, interleaved in one process: rounds
 of one runtime and then the other, so that both meet the same machine. Reports
-the median time of a run and their ratio (above 1: Ferrule is faster).
+the median time of a run and their ratio (above 1: Ferrule is faster). With
+several threads Ferrule on one thread takes part too, as do both numbers of
+threads of a loop that only multiplies and adds: `scaling` is how many times
+faster than one thread the model is, `limit` the same of the loop, which is what
+the machine's cores gave meanwhile; `best` is the scaling of the fastest rounds.
 
 MODEL: a name of make_models.py, a folder of models/, one of the official light
 networks (light_NAME), or an .onnx file. Without any, the standard list. Models are made in BUILD/bench and compiled for this
 processor. Needs: numpy, onnx, onnxruntime.
 """
 import argparse
+import ctypes
 import json
 import os
 import subprocess
@@ -90,7 +95,7 @@ def ort_runner(session, inputs):
 
 
 def interleave(runners, seconds):
-    """Median seconds of each; rounds of about 20 ms or one run."""
+    """Seconds of each in rounds of about 20 ms or one run: [runner][round]."""
     once = [min(r() for _ in range(3)) for r in runners]
     counts = [max(1, int(0.02 / t)) for t in once]
     times = [[] for _ in runners]
@@ -98,7 +103,13 @@ def interleave(runners, seconds):
     while time.perf_counter() < end or len(times[0]) < 5:
         for run, count, out in zip(runners, counts, times):
             out.append(float(np.median([run() for _ in range(count)])))
-    return [float(np.median(t)) for t in times]
+    return np.array(times)
+
+
+def peak_runner(threads):
+    library = ctypes.CDLL(os.path.join(ferrule.BUILD, "bench", "peak.so"))
+    library.peak_seconds.restype = ctypes.c_double
+    return lambda: library.peak_seconds(threads)
 
 
 def measure(name, scratch, threads, seconds):
@@ -120,10 +131,24 @@ def measure(name, scratch, threads, seconds):
                 for g, w in zip(got.values(), want))
     prepared = model.prepare(inputs)
     model.run_prepared(prepared)
-    ours, theirs = interleave(
-        [lambda: model.time_prepared(prepared), ort_runner(session, inputs)],
-        seconds)
-    return {"model": name, "threads": threads, "ferrule_ms": ours * 1e3,
+    runners = [lambda: model.time_prepared(prepared),
+               ort_runner(session, inputs)]
+    if threads > 1:
+        single = ferrule.open(library)
+        alone = single.prepare(inputs)
+        single.run_prepared(alone)
+        runners += [lambda: single.time_prepared(alone),
+                    peak_runner(1), peak_runner(threads)]
+    times = interleave(runners, seconds)
+    ours, theirs = (float(np.median(t)) for t in times[:2])
+    several = {}
+    if threads > 1:
+        # Every thread of the loop does what the one does.
+        limit = threads * float(np.median(times[3]) / np.median(times[4]))
+        several = {"scaling": float(np.median(times[2])) / ours,
+                   "best": float(times[2].min() / times[0].min()),
+                   "limit": limit}
+    return {**several, "model": name, "threads": threads, "ferrule_ms": ours * 1e3,
             "onnxruntime_ms": theirs * 1e3, "ratio": theirs / ours,
             "error": error, "compile_s": compile_seconds,
             "artifact_bytes": os.path.getsize(library),
@@ -142,7 +167,8 @@ def main():
     os.makedirs(scratch, exist_ok=True)
     print(f"ONNX Runtime {onnxruntime.__version__}, {args.threads} thread(s)")
     print(f"{'model':24}{'Ferrule':>12}{'ORT':>12}{'ratio':>8}{'error':>10}"
-          f"{'compile':>10}{'code':>10}")
+          f"{'compile':>10}{'code':>10}" +
+          (f"{'scaling':>9}{'best':>6}{'limit':>7}" if args.threads > 1 else ""))
     rows, refused = [], 0
     for name in args.models or LIST:
         try:
@@ -160,7 +186,9 @@ def main():
         code = (row["artifact_bytes"] - row["weight_bytes"]) / 1024
         print(f"{name:24}{row['ferrule_ms']:9.4f} ms{row['onnxruntime_ms']:9.4f}"
               f" ms{row['ratio']:8.2f}{row['error']:10.1e}"
-              f"{row['compile_s']:8.2f} s{code:7.0f} KB", flush=True)
+              f"{row['compile_s']:8.2f} s{code:7.0f} KB" +
+              (f"{row['scaling']:9.2f}{row['best']:6.2f}{row['limit']:7.2f}"
+               if args.threads > 1 else ""), flush=True)
     if args.json:
         with open(args.json, "w") as f:
             json.dump({"onnxruntime": onnxruntime.__version__, "rows": rows},

@@ -24,7 +24,7 @@
 #include <time.h>
 
 #define SPIN_NS 30000
-#define PIECES 4 // a range is taken in that many pieces
+#define PIECES 16 // a range is taken in that many pieces
 
 // gate = job number << 16 | workers inside << 1 | open
 #define GATE_OPEN UINT64_C(1)

@@ -468,9 +468,10 @@ static void choose(conv *c) {
                      w->kernel[0] * w->kernel[1] * (pixels / m + 1) <= 64
                  ? WHOLE_PATTERN
                  : ROWS;
-  c->order = !stays || weights < (int64_t)t->l2_bytes / 2 ? IMAGE_PART_PANEL
-             : weights > image                            ? PANEL_IMAGE_PART
-                                                          : IMAGE_PANEL_PART;
+  c->order = !stays                               ? IMAGE_PART_PANEL
+             : weights > image                    ? PANEL_IMAGE_PART
+             : weights < (int64_t)t->l2_bytes / 2 ? IMAGE_PART_PANEL
+                                                  : IMAGE_PANEL_PART;
   c->prefetch = weights > (int64_t)t->l2_bytes / 4 && !c->plain;
 }
 

@@ -1,0 +1,63 @@
+//===- peak.c - multiply-adds of several threads at once ------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Nothing here touches memory: what two threads give over one is what the
+// machine's cores give at that moment, and no model can scale better. bench.py
+// loads this and measures it in the same rounds as the models.
+//
+//===----------------------------------------------------------------------===//
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stddef.h>
+#include <time.h>
+
+#define CHAINS 16 // enough for two units with a latency of four
+#define STEPS 1000000
+#define MOST 64
+
+typedef float lanes __attribute__((vector_size(64)));
+
+#ifdef __AVX512F__
+#define FMA(acc, x, y)                                                         \
+  __asm__ volatile("vfmadd231ps %1, %2, %0" : "+v"(acc) : "v"(x), "v"(y))
+#else
+#define FMA(acc, x, y) acc += x * y
+#endif
+
+static void *chains(void *result) {
+  lanes acc[CHAINS] = {{0}}, x = {1.0000001f}, y = {1e-9f};
+  for (int i = 0; i < STEPS; ++i) {
+#pragma GCC unroll 16
+    for (int j = 0; j < CHAINS; ++j)
+      FMA(acc[j], x, y);
+  }
+  for (int j = 1; j < CHAINS; ++j)
+    acc[0] += acc[j];
+  *(float *)result = acc[0][0];
+  return NULL;
+}
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/// Seconds that `threads` threads take for the same work each; 0: no threads.
+double peak_seconds(int threads) {
+  pthread_t thread[MOST];
+  float result[MOST];
+  if (threads < 1 || threads > MOST)
+    return 0;
+  double start = now();
+  int started = 1;
+  while (started < threads &&
+         !pthread_create(&thread[started], NULL, chains, &result[started]))
+    ++started;
+  chains(&result[0]);
+  for (int i = 1; i < started; ++i)
+    pthread_join(thread[i], NULL);
+  return started == threads ? now() - start : 0;
+}
