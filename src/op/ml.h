@@ -29,9 +29,8 @@ MlirValue fe_ml_best(fe_ir *ir, MlirValue scores, const int64_t *labels,
 MlirValue fe_ml_above(fe_ir *ir, MlirValue score, double threshold,
                       bool or_equal, int64_t yes, int64_t no);
 
-/// Numbers of the standard for TreeEnsemble: the mode of set nodes, and how
-/// leaves are combined.
-enum { FE_TREE_MEMBER = 6 };
-enum { FE_TREE_AVERAGE, FE_TREE_SUM, FE_TREE_MIN, FE_TREE_MAX };
+/// Where TreeWalk finds the weights of a leaf: in the leaf (one target), one
+/// per target in `weights`, or those of its entries.
+enum { FE_TREE_IN_LEAVES, FE_TREE_DENSE, FE_TREE_SPARSE };
 
 #endif

@@ -9,33 +9,27 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/ml.h"
+#include "op/tree_table.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/// Tables of one node while they are made.
+/// One node's trees while they are read.
 typedef struct trees {
   fe_node *n;
-  fe_dtype type; // of input, thresholds and weights
-  int64_t n_nodes, n_targets, n_leaves, n_entries, n_members, n_roots;
-  int32_t *nodes; // [n_nodes][4]
-  double *splits, *members, *weights;
-  int32_t *roots, *leaves, *targets;
-  int64_t features, mode, aggregate;
-  bool nan_is_true;
+  fe_trees t;
+  int64_t aggregate;
 } trees;
 
-static MlirValue int_table(fe_ir *ir, unsigned rank, int64_t n, int64_t m,
-                           const int32_t *v) {
-  int64_t dims[2] = {n, m};
-  size_t size = (size_t)(n * m) * sizeof *v;
-  return fe_constant(ir, NULL, FE_I32, rank, dims,
-                     fe_memdup(ir->arena, v, size));
+static MlirValue int_table(fe_ir *ir, int64_t n, const int32_t *v) {
+  return fe_constant(ir, NULL, FE_I32, 1, &n,
+                     fe_memdup(ir->arena, v, (size_t)n * sizeof *v));
 }
 
 static MlirValue float_table(const trees *t, int64_t n, const double *v) {
   fe_ir *ir = t->n->ir;
-  if (t->type == FE_F64)
+  if (t->t.type == FE_F64)
     return fe_constant(ir, NULL, FE_F64, 1, &n,
                        fe_memdup(ir->arena, v, (size_t)n * sizeof *v));
   float *out = FE_NEW_N(ir->arena, float, (size_t)n + 1);
@@ -44,54 +38,88 @@ static MlirValue float_table(const trees *t, int64_t n, const double *v) {
   return fe_constant(ir, NULL, FE_F32, 1, &n, out);
 }
 
-/// The walk itself; null after a report. Finds out what is common to all nodes.
+//===-- The walk ------------------------------------------------------------//
+
+/// How the weights of leaves lie: see FE_TREE_* in ml.h.
+static int64_t form_of(const trees *t) {
+  bool sums = t->aggregate == FE_TREE_SUM || t->aggregate == FE_TREE_AVERAGE;
+  int64_t most = 0, cells = t->t.n_leaves * t->t.n_targets;
+  for (int64_t i = 0; i < t->t.n_leaves; ++i)
+    if (t->t.leaves[i + 1] - t->t.leaves[i] > most)
+      most = t->t.leaves[i + 1] - t->t.leaves[i];
+  if (sums && t->t.n_targets == 1 && most <= 1)
+    return FE_TREE_IN_LEAVES;
+  return sums && cells / 2 <= t->t.n_entries && cells < INT32_MAX
+             ? FE_TREE_DENSE
+             : FE_TREE_SPARSE;
+}
+
+/// Puts the weights where the form has them: into the leaves of the table, or
+/// into what this gives, [n].
+static const double *weights_of(const trees *t, int64_t form,
+                                fe_tree_table *table, int64_t *n) {
+  const fe_trees *r = &t->t;
+  *n = r->n_entries;
+  if (form == FE_TREE_SPARSE)
+    return r->weights;
+  // A leaf without a weight has one that changes nothing.
+  int64_t cells = table->n_leaves * r->n_targets;
+  double *v = form == FE_TREE_DENSE
+                  ? FE_NEW_N(t->n->ir->arena, double, (size_t)cells)
+                  : table->splits + table->n_nodes;
+  for (int64_t i = 0; i < cells; ++i)
+    v[i] = -0.0;
+  for (int64_t i = 0; i < r->n_leaves; ++i)
+    for (int64_t e = r->leaves[i]; e < r->leaves[i + 1]; ++e)
+      v[i * r->n_targets + r->targets[e]] += r->weights[e];
+  *n = form == FE_TREE_DENSE ? cells : 0;
+  if (form == FE_TREE_DENSE)
+    return v;
+  for (int64_t i = 0; i < cells; ++i) {
+    float narrow = (float)v[i];
+    memcpy(&table->words[FE_TREE_WORDS * (table->n_nodes + i) + FE_TREE_SPLIT],
+           &narrow, sizeof narrow);
+  }
+  return v;
+}
+
+/// The walk itself; null after a report.
 static MlirValue walk(trees *t, MlirValue x) {
   fe_ir *ir = t->n->ir;
-  t->mode = t->n_nodes ? t->nodes[3] & 7 : 0;
-  for (int64_t i = 0; i < t->n_nodes; ++i) {
-    const int32_t *node = t->nodes + 4 * i;
-    if (node[0] < 0 || node[0] == INT32_MAX) {
-      (void)fe_ml_error(t->n, "nodes_featureids", "a feature is out of range");
-      return (MlirValue){0};
-    }
-    for (unsigned c = 1; c < 3; ++c)
-      if (node[c] >= t->n_nodes || ~node[c] >= t->n_leaves) {
-        (void)fe_ml_error(t->n,
-                          c == 1 ? "nodes_truenodeids" : "nodes_falsenodeids",
-                          "a node that does not exist is named");
-        return (MlirValue){0};
-      }
-    if (node[0] >= t->features)
-      t->features = node[0] + 1;
-    if ((node[3] & 7) != t->mode || (node[3] & 7) == FE_TREE_MEMBER)
-      t->mode = -1;
-    t->nan_is_true |= node[3] >= 8;
+  fe_tree_table table;
+  const char *wrong = fe_tree_table_make(ir->arena, &t->t, &table);
+  if (wrong) {
+    (void)fe_ml_error(t->n, NULL, wrong);
+    return (MlirValue){0};
   }
-  for (int64_t i = 0; i < t->n_entries; ++i)
-    if (t->targets[i] < 0 || t->targets[i] >= t->n_targets) {
-      (void)fe_ml_error(t->n, NULL, "a target is out of range");
-      return (MlirValue){0};
-    }
-  if (!t->n_members) { // not read, but a kernel's operand has an element
-    t->n_members = 1;
-    t->members = FE_NEW_N(ir->arena, double, 1);
-    t->members[0] = NAN;
-  }
-  MlirValue in[8] = {fe_ml_cast(ir, x, t->type),
-                     int_table(ir, 2, t->n_nodes, 4, t->nodes),
-                     float_table(t, t->n_nodes, t->splits),
-                     float_table(t, t->n_members, t->members),
-                     int_table(ir, 1, t->n_roots, 1, t->roots),
-                     int_table(ir, 1, t->n_leaves + 1, 1, t->leaves),
-                     int_table(ir, 1, t->n_entries, 1, t->targets),
-                     float_table(t, t->n_entries, t->weights)};
-  MlirNamedAttribute attrs[5] = {fe_at_i64(ir, "aggregate", t->aggregate),
-                                 fe_at_i64(ir, "features", t->features),
-                                 fe_at_i64(ir, "mode", t->mode),
-                                 fe_at_i64(ir, "n_targets", t->n_targets),
-                                 fe_at_i64(ir, "nan_is_true", t->nan_is_true)};
-  return fe_first(fe_onnx(ir, "ml_tree_walk", 8, in, 1, 5, attrs));
+  int64_t form = form_of(t), n_weights;
+  const double *weights = weights_of(t, form, &table, &n_weights);
+  int64_t rows = table.n_nodes + table.n_leaves;
+  // The leaf that was added has no entries.
+  int32_t *leaves = FE_NEW_N(ir->arena, int32_t, (size_t)table.n_leaves + 1);
+  memcpy(leaves, t->t.leaves, (size_t)table.n_leaves * sizeof *leaves);
+  leaves[table.n_leaves] = leaves[table.n_leaves - 1];
+  bool sparse = form == FE_TREE_SPARSE;
+  // Tables that are not read have an element, as a kernel's operands do.
+  MlirValue in[7] = {
+      fe_ml_cast(ir, x, t->t.type),
+      int_table(ir, FE_TREE_WORDS * rows, table.words),
+      float_table(t, t->t.type == FE_F64 ? rows : 1, table.splits),
+      int_table(ir, table.n_roots, table.roots),
+      int_table(ir, sparse ? table.n_leaves + 1 : 1, leaves),
+      int_table(ir, sparse ? t->t.n_entries : 1, t->t.targets),
+      float_table(t, n_weights ? n_weights : 1, weights)};
+  MlirNamedAttribute attrs[7] = {fe_at_i64(ir, "aggregate", t->aggregate),
+                                 fe_at_i64(ir, "features", table.features),
+                                 fe_at_i64(ir, "form", form),
+                                 fe_at_i64(ir, "n_nodes", table.n_nodes),
+                                 fe_at_i64(ir, "n_targets", t->t.n_targets),
+                                 fe_at_i64(ir, "n_trees", t->t.n_roots),
+                                 fe_at_i64(ir, "negated", table.negated)};
+  return fe_first(fe_onnx(ir, "ml_tree_walk", 7, in, 1, 7, attrs));
 }
+
+//===-- Attributes ----------------------------------------------------------//
 
 /// Numbers of an attribute, a tensor or a list; 0 when there are none.
 static int64_t numbers(fe_node *n, const char *name, const char *tensor,
@@ -124,19 +152,38 @@ static int32_t narrow(int64_t v) {
   return v < INT32_MIN || v > INT32_MAX ? INT32_MAX : (int32_t)v;
 }
 
-/// The input, a tensor of numbers, and the type that the walk has.
+/// The input, a matrix or one row of numbers, and the type that the walk has.
 static fe_status read_input(trees *t, MlirValue *x) {
+  fe_ir *ir = t->n->ir;
+  int64_t row[2] = {1, -1};
+  fe_dims d;
   *x = t->n->in.n == 1 ? t->n->in.at[0] : (MlirValue){0};
-  if (fe_is_null(*x))
+  if (fe_is_null(*x) || !fe_dims_of(ir, *x, &d))
     return fe_ml_error(t->n, NULL, "the input must be one tensor of numbers");
-  t->type = fe_ml_type(*x) == FE_F64 ? FE_F64 : FE_F32;
-  return FE_OK;
+  if (d.rank == 1)
+    *x = fe_onnx1(ir, "Reshape", *x, fe_constant_i64s(ir, 2, row));
+  t->t.type = fe_ml_type(*x) == FE_F64 ? FE_F64 : FE_F32;
+  return fe_is_null(*x) ? FE_FAILED : FE_OK;
 }
 
 //===-- TreeEnsemble --------------------------------------------------------//
 
-static fe_status read_ensemble(trees *t) {
-  fe_node *n = t->n;
+/// Where the sets lie: in the order of their nodes, each ended by a NaN.
+static void find_sets(fe_trees *t) {
+  int64_t member = 0;
+  for (int64_t i = 0; i < t->n_nodes; ++i) {
+    if (t->nodes[i].mode != FE_TREE_MEMBER)
+      continue;
+    t->nodes[i].split = (double)member;
+    while (member < t->n_members && !isnan(t->members[member]))
+      ++member;
+    ++member;
+  }
+}
+
+static fe_status read_ensemble(trees *all) {
+  fe_trees *t = &all->t;
+  fe_node *n = all->n;
   fe_ir *ir = n->ir;
   const fe_node_attr *a = fe_ml_attr(n, "nodes_featureids");
   int64_t count = a ? (int64_t)a->n : 0, entries = 0;
@@ -147,40 +194,37 @@ static fe_status read_ensemble(trees *t) {
   const int64_t *nan = ints(n, "nodes_missing_value_tracks_true", count);
   const fe_node_attr *roots = fe_ml_attr(n, "tree_roots");
   const fe_node_attr *targets = fe_ml_attr(n, "leaf_targetids");
-  double *modes = NULL;
+  double *modes = NULL, *splits = NULL;
   if (numbers(n, NULL, "nodes_modes", &modes) != count ||
-      numbers(n, NULL, "nodes_splits", &t->splits) != count || !count ||
+      numbers(n, NULL, "nodes_splits", &splits) != count || !count ||
       !child[0] || !child[1] || !leaf[0] || !leaf[1] || !roots || !targets)
     return fe_ml_error(n, NULL,
                        "the attributes of the nodes do not fit "
                        "together");
   entries = numbers(n, NULL, "leaf_weights", &t->weights);
-  if (entries != (int64_t)targets->n || entries > INT32_MAX ||
+  if (entries != (int64_t)targets->n || entries > INT32_MAX / 4 ||
       count > INT32_MAX / 4)
     return fe_ml_error(n, "leaf_weights", "there is not one weight per leaf");
   t->n_members = numbers(n, NULL, "membership_values", &t->members);
   t->n_nodes = count;
   t->n_leaves = t->n_entries = entries;
-  t->nodes = FE_NEW_N(ir->arena, int32_t, (size_t)(4 * count));
-  int64_t member = 0;
+  t->nodes = FE_NEW_N(ir->arena, fe_tree_node, (size_t)count);
   for (int64_t i = 0; i < count; ++i) {
-    int32_t *node = t->nodes + 4 * i;
     if (modes[i] < 0 || modes[i] > FE_TREE_MEMBER)
       return fe_ml_error(n, "nodes_modes", "there is no such mode");
-    node[0] = narrow(a->ints[i]);
+    int32_t to[2];
     for (unsigned c = 0; c < 2; ++c) {
-      int32_t to = narrow(child[c][i]);
-      node[1 + c] = to < 0 ? INT32_MAX : leaf[c][i] ? ~to : to;
+      to[c] = narrow(child[c][i]);
+      to[c] = to[c] < 0 ? INT32_MAX : leaf[c][i] ? ~to[c] : to[c];
     }
-    node[3] = (int32_t)modes[i] + (nan && nan[i] ? 8 : 0);
-    if ((int)modes[i] != FE_TREE_MEMBER)
-      continue;
-    // Sets lie in the order of their nodes.
-    t->splits[i] = (double)member;
-    while (member < t->n_members && !isnan(t->members[member]))
-      ++member;
-    ++member;
+    t->nodes[i] = (fe_tree_node){.feature = narrow(a->ints[i]),
+                                 .yes = to[0],
+                                 .no = to[1],
+                                 .mode = (uint8_t)modes[i],
+                                 .nan_is_yes = nan && nan[i],
+                                 .split = splits[i]};
   }
+  find_sets(t);
   t->n_roots = (int64_t)roots->n;
   t->roots = FE_NEW_N(ir->arena, int32_t, roots->n);
   for (size_t i = 0; i < roots->n; ++i) {
@@ -207,9 +251,9 @@ static fe_status expand_ensemble(fe_node *n, MlirValue *results) {
   const fe_node_attr *aggregate = fe_ml_attr(n, "aggregate_function");
   if (read_input(&t, &x) || read_ensemble(&t))
     return FE_FAILED;
-  t.n_targets = targets ? targets->i : 1;
+  t.t.n_targets = targets ? targets->i : 1;
   t.aggregate = aggregate ? aggregate->i : FE_TREE_SUM;
-  if (t.n_targets < 1 || t.n_targets > INT32_MAX || t.aggregate < 0 ||
+  if (t.t.n_targets < 1 || t.t.n_targets > INT32_MAX || t.aggregate < 0 ||
       t.aggregate > FE_TREE_MAX || (post && (post->i < 0 || post->i > 4)))
     return fe_ml_error(n, NULL, "an attribute is out of range");
   MlirValue v = walk(&t, x);
@@ -221,10 +265,7 @@ static fe_status expand_ensemble(fe_node *n, MlirValue *results) {
 
 //===-- The older forms -----------------------------------------------------//
 
-/// (tree, node) as a key of a map.
-static const char *key_of(fe_ir *ir, int64_t tree, int64_t node) {
-  return fe_printf(ir->arena, "%lld.%lld", (long long)tree, (long long)node);
-}
+enum { MODE_LEAF = FE_TREE_MEMBER };
 
 static int mode_of(const char *name) {
   static const char *const names[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
@@ -262,9 +303,97 @@ static fe_status read_entries(fe_node *n, const char *prefix, entries *e) {
   return FE_OK;
 }
 
+/// A node by its tree and number.
+typedef struct place {
+  int64_t tree, id, index; // index: in the model's lists
+} place;
+
+static int by_name(const void *a, const void *b) {
+  const place *x = a, *y = b;
+  return x->tree != y->tree ? (x->tree > y->tree) - (x->tree < y->tree)
+                            : (x->id > y->id) - (x->id < y->id);
+}
+
+/// The nodes in the order of their names; NULL when two have the same.
+static place *sorted_places(fe_arena *arena, int64_t n, const int64_t *tree,
+                            const int64_t *id) {
+  place *p = FE_NEW_N(arena, place, (size_t)n);
+  bool sorted = true;
+  for (int64_t i = 0; i < n; ++i) {
+    p[i] = (place){tree[i], id[i], i};
+    sorted &= !i || by_name(&p[i - 1], &p[i]) < 0;
+  }
+  if (sorted) // as exporters write them
+    return p;
+  qsort(p, (size_t)n, sizeof *p, by_name);
+  for (int64_t i = 1; i < n; ++i)
+    if (!by_name(&p[i - 1], &p[i]))
+      return NULL;
+  return p;
+}
+
+static int64_t find_place(const place *p, int64_t n, int64_t tree, int64_t id) {
+  place key = {tree, id, 0};
+  const place *at = bsearch(&key, p, (size_t)n, sizeof *p, by_name);
+  return at ? at->index : -1;
+}
+
+/// Entries in the order of the leaves: counted, then put.
+static fe_status sort_entries(trees *all, const entries *e, const place *places,
+                              int64_t count, const int32_t *ref) {
+  fe_trees *t = &all->t;
+  fe_arena *arena = all->n->ir->arena;
+  t->n_entries = e->n;
+  t->leaves = FE_NEW_N(arena, int32_t, (size_t)t->n_leaves + 2);
+  t->targets = FE_NEW_N(arena, int32_t, (size_t)e->n);
+  t->weights = FE_NEW_N(arena, double, (size_t)e->n);
+  int32_t *leaf = FE_NEW_N(arena, int32_t, (size_t)e->n);
+  for (int64_t i = 0; i < e->n; ++i) {
+    int64_t at = find_place(places, count, e->tree[i], e->node[i]);
+    if (at < 0 || ref[at] >= 0)
+      return fe_ml_error(all->n, NULL, "a weight is not at a leaf");
+    leaf[i] = ~ref[at];
+    ++t->leaves[leaf[i] + 1];
+  }
+  for (int64_t i = 0; i < t->n_leaves; ++i)
+    t->leaves[i + 1] += t->leaves[i];
+  int32_t *next =
+      fe_memdup(arena, t->leaves, (size_t)(t->n_leaves + 1) * sizeof *next);
+  for (int64_t i = 0; i < e->n; ++i) {
+    int32_t at = next[leaf[i]]++;
+    t->targets[at] = narrow(e->id[i]);
+    t->weights[at] = e->weights[i];
+  }
+  return FE_OK;
+}
+
+/// The first node of a tree is its root; trees in the order of the file.
+static void find_roots(fe_trees *t, fe_arena *arena, int64_t count,
+                       const int64_t *tree, const place *places,
+                       const int32_t *ref) {
+  t->roots = FE_NEW_N(arena, int32_t, (size_t)count);
+  bool *seen = FE_NEW_N(arena, bool, (size_t)count);
+  for (int64_t i = 0; i < count; ++i) {
+    if (i && tree[i] == tree[i - 1])
+      continue;
+    int64_t low = 0, high = count; // the first place of the tree
+    while (low < high) {
+      int64_t middle = low + (high - low) / 2;
+      if (places[middle].tree < tree[i])
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    if (!seen[low])
+      t->roots[t->n_roots++] = ref[i];
+    seen[low] = true;
+  }
+}
+
 /// Trees whose leaves are nodes too, named by tree and node.
-static fe_status read_old(trees *t, const entries *e) {
-  fe_node *n = t->n;
+static fe_status read_old(trees *all, const entries *e) {
+  fe_trees *t = &all->t;
+  fe_node *n = all->n;
   fe_ir *ir = n->ir;
   const fe_node_attr *a = fe_ml_attr(n, "nodes_modes");
   int64_t count = a && a->kind == FE_A_STRINGS ? (int64_t)a->n : 0;
@@ -274,76 +403,43 @@ static fe_status read_old(trees *t, const entries *e) {
   const int64_t *child[2] = {ints(n, "nodes_truenodeids", count),
                              ints(n, "nodes_falsenodeids", count)};
   const int64_t *nan = ints(n, "nodes_missing_value_tracks_true", count);
+  double *splits = NULL;
   if (!count || count > INT32_MAX / 4 || !tree || !id || !feature ||
       !child[0] || !child[1] ||
-      numbers(n, "nodes_values", "nodes_values_as_tensor", &t->splits) != count)
+      numbers(n, "nodes_values", "nodes_values_as_tensor", &splits) != count)
     return fe_ml_error(n, NULL,
                        "the attributes of the nodes do not fit "
                        "together");
-  // Where a node is: a place in the tables, or ~leaf.
-  int32_t *place = FE_NEW_N(ir->arena, int32_t, (size_t)count);
-  int64_t *leaf_of = FE_NEW_N(ir->arena, int64_t, (size_t)count + 1);
-  fe_map by_name = {0}, by_tree = {0};
+  const place *places = sorted_places(ir->arena, count, tree, id);
+  if (!places)
+    return fe_ml_error(n, "nodes_nodeids", "a node is there twice");
+  // A node of the lists as the tables name it: a number, or ~leaf.
+  int32_t *ref = FE_NEW_N(ir->arena, int32_t, (size_t)count);
   for (int64_t i = 0; i < count; ++i) {
     int mode = mode_of(a->strings[i]);
     if (mode < 0)
       return fe_ml_error(n, "nodes_modes", "there is no such mode");
-    const char *key = key_of(ir, tree[i], id[i]);
-    if (fe_map_get(&by_name, key))
-      return fe_ml_error(n, "nodes_nodeids", "a node is there twice");
-    fe_map_set(ir->arena, &by_name, key, &place[i]);
-    if (mode == FE_TREE_MEMBER) { // LEAF
-      leaf_of[t->n_leaves] = i;
-      place[i] = ~(int32_t)t->n_leaves++;
-    } else {
-      place[i] = (int32_t)t->n_nodes++;
-    }
-    key = key_of(ir, tree[i], 0);
-    if (!fe_map_get(&by_tree, key)) // the first node of a tree is its root
-      fe_map_set(ir->arena, &by_tree, key, &place[i]);
+    ref[i] =
+        mode == MODE_LEAF ? ~(int32_t)t->n_leaves++ : (int32_t)t->n_nodes++;
   }
-  t->nodes = FE_NEW_N(ir->arena, int32_t, (size_t)(4 * t->n_nodes) + 4);
-  double *splits = FE_NEW_N(ir->arena, double, (size_t)t->n_nodes + 1);
+  t->nodes = FE_NEW_N(ir->arena, fe_tree_node, (size_t)t->n_nodes + 1);
   for (int64_t i = 0; i < count; ++i) {
-    if (place[i] < 0)
+    if (ref[i] < 0)
       continue;
-    int32_t *node = t->nodes + 4 * place[i];
-    splits[place[i]] = t->splits[i];
-    node[0] = narrow(feature[i]);
+    int32_t to[2];
     for (unsigned c = 0; c < 2; ++c) {
-      int32_t *to = fe_map_get(&by_name, key_of(ir, tree[i], child[c][i]));
-      node[1 + c] = to ? *to : INT32_MAX;
+      int64_t at = find_place(places, count, tree[i], child[c][i]);
+      to[c] = at < 0 ? INT32_MAX : ref[at];
     }
-    node[3] = mode_of(a->strings[i]) + (nan && nan[i] ? 8 : 0);
+    t->nodes[ref[i]] = (fe_tree_node){.feature = narrow(feature[i]),
+                                      .yes = to[0],
+                                      .no = to[1],
+                                      .mode = (uint8_t)mode_of(a->strings[i]),
+                                      .nan_is_yes = nan && nan[i],
+                                      .split = splits[i]};
   }
-  t->splits = splits;
-  t->n_roots = (int64_t)by_tree.n;
-  t->roots = FE_NEW_N(ir->arena, int32_t, by_tree.n + 1);
-  for (size_t i = 0; i < by_tree.n; ++i)
-    t->roots[i] = *(int32_t *)by_tree.entries[i].value;
-  // Entries in the order of the leaves: counted, then put.
-  t->n_entries = e->n;
-  t->leaves = FE_NEW_N(ir->arena, int32_t, (size_t)t->n_leaves + 2);
-  t->targets = FE_NEW_N(ir->arena, int32_t, (size_t)e->n);
-  t->weights = FE_NEW_N(ir->arena, double, (size_t)e->n);
-  int32_t *leaf = FE_NEW_N(ir->arena, int32_t, (size_t)e->n);
-  for (int64_t i = 0; i < e->n; ++i) {
-    int32_t *at = fe_map_get(&by_name, key_of(ir, e->tree[i], e->node[i]));
-    if (!at || *at >= 0)
-      return fe_ml_error(n, NULL, "a weight is not at a leaf");
-    leaf[i] = ~*at;
-    ++t->leaves[leaf[i] + 1];
-  }
-  for (int64_t i = 0; i < t->n_leaves; ++i)
-    t->leaves[i + 1] += t->leaves[i];
-  int32_t *next =
-      fe_memdup(ir->arena, t->leaves, (size_t)(t->n_leaves + 1) * sizeof *next);
-  for (int64_t i = 0; i < e->n; ++i) {
-    int32_t at = next[leaf[i]]++;
-    t->targets[at] = narrow(e->id[i]);
-    t->weights[at] = e->weights[i];
-  }
-  return FE_OK;
+  find_roots(t, ir->arena, count, tree, places, ref);
+  return sort_entries(all, e, places, count, ref);
 }
 
 /// Adds base_values to the scores.
@@ -353,7 +449,7 @@ static fe_status add_base(const trees *t, MlirValue *scores) {
   int64_t count = numbers(n, "base_values", "base_values_as_tensor", &base);
   if (!count)
     return FE_OK;
-  if (count != 1 && count != t->n_targets)
+  if (count != 1 && count != t->t.n_targets)
     return fe_ml_error(n, "base_values", "there is not one per target");
   *scores = fe_onnx1(n->ir, "Add", *scores, float_table(t, count, base));
   return fe_is_null(*scores) ? FE_FAILED : FE_OK;
@@ -368,8 +464,8 @@ static fe_status expand_regressor(fe_node *n, MlirValue *results) {
   const char *aggregate = fe_ml_text(n, "aggregate_function", "SUM");
   while (t.aggregate < 4 && strcmp(names[t.aggregate], aggregate))
     ++t.aggregate;
-  t.n_targets = targets ? targets->i : 1;
-  if (t.aggregate == 4 || t.n_targets < 1 || t.n_targets > INT32_MAX)
+  t.t.n_targets = targets ? targets->i : 1;
+  if (t.aggregate == 4 || t.t.n_targets < 1 || t.t.n_targets > INT32_MAX)
     return fe_ml_error(n, NULL, "an attribute is out of range");
   if (read_input(&t, &x) || read_entries(n, "target", &e) || read_old(&t, &e))
     return FE_FAILED;
@@ -423,7 +519,7 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
   if (!labels || labels->n < 2)
     return fe_ml_error(n, "classlabels_int64s",
                        "only two or more integer classes are compiled");
-  t.n_targets = (int64_t)labels->n;
+  t.t.n_targets = (int64_t)labels->n;
   if (read_input(&t, &x) || read_entries(n, "class", &e))
     return FE_FAILED;
   bool single = labels->n == 2;
@@ -433,7 +529,7 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
   if (single && (of < 0 || of > 1))
     return fe_ml_error(n, "class_ids", "there is no such class");
   if (single) { // one column, whichever class it is named after
-    t.n_targets = 1;
+    t.t.n_targets = 1;
     e.id = zeros;
   }
   if (read_old(&t, &e))
