@@ -103,6 +103,26 @@ void fe_rt_free(fe_run *run, void *data) {
     run->release(run->options->user, block->base);
 }
 
+/// Objects are taken from pieces of this size; large ones are their own.
+#define OBJECTS ((int64_t)64 << 10)
+
+void *fe_rt_object(fe_run *run, int64_t bytes) {
+  if (bytes > OBJECTS / 4 || bytes < 0)
+    return fe_rt_alloc(run, bytes);
+  size_t size = ((size_t)bytes + 15) & ~(size_t)15;
+  if (size > run->objects_left) {
+    char *more = fe_rt_alloc(run, OBJECTS);
+    if (!more)
+      return NULL;
+    run->objects = more;
+    run->objects_left = (size_t)OBJECTS;
+  }
+  void *object = run->objects;
+  run->objects += size;
+  run->objects_left -= size;
+  return object;
+}
+
 void *fe_rt_output(fe_run *run, ferrule_tensor *out, int64_t bytes) {
   if (bytes < 0) {
     run->status = FERRULE_RUN_BAD_INPUT;

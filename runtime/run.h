@@ -7,6 +7,11 @@
 // every model with internal linkage, so what a model does not use is gone:
 // only models with tensors of sizes unknown before the run refer to malloc.
 //
+// What takes more than a kernel can do (strings, sequences, maps) is a function
+// fe_rt_<part>_<name> in runtime/<part>.c, called from main; the part is linked
+// in when a function with that prefix is called (fe_runtime in src/op/op.h).
+//
+//
 //===----------------------------------------------------------------------===//
 #ifndef FE_RUN_H
 #define FE_RUN_H
@@ -20,6 +25,8 @@ typedef struct fe_run {
   void (*release)(void *user, void *block);
   struct fe_block *blocks; // of fe_rt_alloc, released at the end
   int32_t status;          // why fe_rt_alloc or fe_rt_output gave NULL
+  char *objects;           // free room of fe_rt_object
+  size_t objects_left;
 } fe_run;
 
 /// A kernel over a part [begin, end) of its parallel extent. `slots`: 8 bytes
@@ -52,6 +59,30 @@ void fe_rt_free(fe_run *run, void *data);
 /// memory only. NULL: too small (see run->status). Dims, rank and dtype are
 /// the compiled code's to write.
 void *fe_rt_output(fe_run *run, ferrule_tensor *out, int64_t bytes);
+
+/// A function of a part. `args`: inputs, then destinations, which are all
+/// there, of the sizes they are said to have; `numbers`: the call's, then room
+/// for its results. Gives 0; k > 0: the call's message k is why the run ends;
+/// or FE_RUN_STATUS, when run->status says why (fe_rt_object and its like set
+/// it).
+typedef int32_t (*fe_part_fn)(fe_run *run, ferrule_tensor *args,
+                              int64_t *numbers);
+/// Memory for an object, or the characters of strings: 16-byte aligned, lives
+/// until the end of the run, whatever its end is. NULL: see run->status.
+void *fe_rt_object(fe_run *run, int64_t bytes);
+/// Writes a value with strings, or one that is no tensor, to output `out`: all
+/// in one piece of memory. Dims, rank and dtype of `out` are not touched.
+int32_t fe_rt_values_output(fe_run *run, ferrule_tensor *out,
+                            const ferrule_tensor *value);
+/// Elements of a tensor.
+static inline int64_t fe_rt_count(const ferrule_tensor *t) {
+  int64_t n = 1;
+  for (int32_t d = 0; d < t->rank; d++)
+    n *= t->dims[d];
+  return n;
+}
+/// Bytes at t->data for n elements, without what these point to.
+int64_t fe_rt_bytes(int32_t dtype, int64_t n);
 
 /// Set-up and clean-up around `main`. The first is for models that never call
 /// fe_rt_alloc: without an allocator in the options an output's data must not

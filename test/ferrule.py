@@ -5,6 +5,9 @@
     model = ferrule.open("model.so")
     outputs = model.run({"x": array})           # arrays by name
 
+Strings are arrays of str (object or 'U'); sequences are lists, optionals the
+value or None, maps dicts from str or int to number or str.
+
 Environment: FERRULE_BUILD, the build folder. Needs: numpy.
 """
 import ctypes as c
@@ -22,6 +25,7 @@ DTYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16,
           6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16,
           11: np.float64, 12: np.uint32, 13: np.uint64, 16: np.uint16}
 NUMBERS = {np.dtype(t): n for n, t in reversed(DTYPES.items())}
+STRING, SEQUENCE, OPTIONAL, MAP = 8, 1000, 1001, 1002
 
 
 class Tensor(c.Structure):
@@ -30,9 +34,25 @@ class Tensor(c.Structure):
                 ("dims", c.c_int64 * MAX_RANK)]
 
 
+class String(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("size", c.c_int64)]
+
+
+class Sequence(c.Structure):
+    _fields_ = [("count", c.c_int64), ("items", c.POINTER(Tensor))]
+
+
+class Map(c.Structure):
+    _fields_ = [("keys", Tensor), ("values", Tensor)]
+
+
 class ValueInfo(c.Structure):
-    _fields_ = [("name", c.c_char_p), ("dtype", c.c_int32),
-                ("rank", c.c_int32), ("dims", c.POINTER(c.c_int64))]
+    pass
+
+
+ValueInfo._fields_ = [("name", c.c_char_p), ("dtype", c.c_int32),
+                      ("rank", c.c_int32), ("dims", c.POINTER(c.c_int64)),
+                      ("element", c.POINTER(ValueInfo))]
 
 
 ALLOCATE = c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_size_t)
@@ -155,6 +175,84 @@ def open(path, prefix="ferrule"):
     return Model(ModelStruct.in_dll(library, prefix + "_model"), library)
 
 
+def _pointer(t, dtype, object_, keep):
+    """Value t that is no tensor, with the address of what it is."""
+    place = c.c_void_p(c.addressof(object_) if object_ is not None else None)
+    keep.extend([place, object_])
+    t.data, t.dtype, t.rank = c.addressof(place), dtype, 0
+
+
+def _fill(t, value, info, keep):
+    """Makes t the value, which has the type of `info`."""
+    if info.dtype == SEQUENCE:
+        items = (Tensor * max(1, len(value)))()
+        for item, v in zip(items, value):
+            _fill(item, v, info.element[0], keep)
+        keep.append(items)
+        _pointer(t, SEQUENCE, Sequence(len(value), items), keep)
+        return
+    if info.dtype == OPTIONAL:
+        held = None
+        if value is not None:
+            held = Tensor()
+            _fill(held, value, info.element[0], keep)
+        _pointer(t, OPTIONAL, held, keep)
+        return
+    if info.dtype == MAP:
+        m = Map()
+        for part, v, e in ((m.keys, value.keys(), info.element[0]),
+                           (m.values, value.values(), info.element[1])):
+            kind = object if e.dtype == STRING else DTYPES[e.dtype]
+            _fill(part, np.array(list(v), kind), e, keep)
+        _pointer(t, MAP, m, keep)
+        return
+    a = np.asarray(value)
+    t.rank = a.ndim
+    t.dims[:a.ndim] = a.shape
+    if a.dtype.kind in "OUS":
+        texts = [x if isinstance(x, bytes) else str(x).encode()
+                 for x in a.reshape(-1)]
+        memory = (c.c_char * (16 * len(texts) + 16))()
+        start = -c.addressof(memory) % 16
+        strings = (String * len(texts)).from_buffer(memory, start)
+        for s, text in zip(strings, texts):
+            s.data = c.cast(c.c_char_p(text), c.c_void_p)
+            s.size = len(text)
+        keep.extend([memory, strings, texts])
+        t.data, t.dtype = c.addressof(memory) + start, STRING
+        return
+    a = np.ascontiguousarray(a).reshape(a.shape)
+    keep.append(a)
+    t.data, t.dtype = a.ctypes.data, NUMBERS[a.dtype]
+    if info.dtype == 16 and a.dtype == np.uint16:
+        t.dtype = 16
+
+
+def _value(t):
+    """What t is, copied."""
+    if t.dtype >= SEQUENCE:
+        address = c.c_void_p.from_address(t.data).value
+        if t.dtype == SEQUENCE:
+            s = Sequence.from_address(address)
+            return [_value(s.items[i]) for i in range(s.count)]
+        if t.dtype == OPTIONAL:
+            return None if address is None else _value(
+                Tensor.from_address(address))
+        m = Map.from_address(address)
+        return dict(zip(_value(m.keys).tolist(), _value(m.values).tolist()))
+    shape = tuple(t.dims[:t.rank])
+    n = int(np.prod(shape, dtype=np.int64))
+    if t.dtype == STRING:
+        a = np.empty(n, object)
+        for i in range(n):
+            s = String.from_address(t.data + 16 * i)
+            a[i] = c.string_at(s.data, s.size).decode() if s.size else ""
+        return a.reshape(shape)
+    dtype = np.dtype(DTYPES[t.dtype])
+    data = c.string_at(t.data, dtype.itemsize * n) if n else b""
+    return np.frombuffer(data, dtype).reshape(shape)
+
+
 class Model:
     def __init__(self, struct, library=None, threads=1):
         self.struct, self.library = struct, library
@@ -176,16 +274,10 @@ class Model:
         """Everything that a run needs; for repeated runs of run_prepared."""
         s = self.struct
         run = _Run()
-        run.arrays = [np.ascontiguousarray(arrays[n]).reshape(arrays[n].shape)
-                      for n in self.inputs]
+        run.keep = []
         run.inputs = (Tensor * max(1, s.n_inputs))()
-        for i, a in enumerate(run.arrays):
-            number = NUMBERS[a.dtype]
-            if s.inputs[i].dtype == 16 and a.dtype == np.uint16:
-                number = 16
-            t = run.inputs[i]
-            t.data, t.dtype, t.rank = a.ctypes.data, number, a.ndim
-            t.dims[:a.ndim] = a.shape
+        for i, name in enumerate(self.inputs):
+            _fill(run.inputs[i], arrays[name], s.inputs[i], run.keep)
         run.outputs = (Tensor * max(1, s.n_outputs))()
         symbols = (c.c_int64 * MAX_SYMBOLS)()
         self._check(_lib.ferrule_model_symbols(c.byref(s), run.inputs, symbols))
@@ -217,11 +309,7 @@ class Model:
         results = {}
         for i, name in enumerate(self.outputs):
             t = run.outputs[i]
-            shape = tuple(t.dims[:t.rank])
-            dtype = np.dtype(DTYPES[t.dtype])
-            size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-            data = c.string_at(t.data, size) if size else b""
-            results[name] = np.frombuffer(data, dtype).reshape(shape)
+            results[name] = _value(t)
             if t.data:
                 _libc.free(t.data)
         return results

@@ -25,12 +25,13 @@
 extern "C" {
 #endif
 
-#define FERRULE_ABI_VERSION 1
+#define FERRULE_ABI_VERSION 2
 #define FERRULE_MAX_RANK 16
 #define FERRULE_MAX_SYMBOLS 64
 #define FERRULE_ARENA_ALIGN 64
 
-/// Element types, numbered as in the ONNX standard (TensorProto.DataType).
+/// Element types, numbered as in the ONNX standard (TensorProto.DataType); the
+/// last three, which have no number there, are of values that are not tensors.
 typedef enum ferrule_dtype {
   FERRULE_F32 = 1,
   FERRULE_U8 = 2,
@@ -45,8 +46,25 @@ typedef enum ferrule_dtype {
   FERRULE_F64 = 11,
   FERRULE_U32 = 12,
   FERRULE_U64 = 13,
-  FERRULE_BF16 = 16
+  FERRULE_BF16 = 16,
+  FERRULE_SEQUENCE = 1000,
+  FERRULE_OPTIONAL = 1001,
+  FERRULE_MAP = 1002
 } ferrule_dtype;
+
+#ifdef __cplusplus
+#define FERRULE_ALIGN16 alignas(16)
+#else
+#define FERRULE_ALIGN16 _Alignas(16)
+#endif
+
+/// An element of a tensor of strings: `size` bytes of UTF-8 at `data`, without
+/// a zero behind them. Arrays of it must be aligned to 16 bytes, as malloc and
+/// declared variables are.
+typedef struct ferrule_string {
+  FERRULE_ALIGN16 const char *data; // may be NULL when size is 0
+  int64_t size;
+} ferrule_string;
 
 /// A dense row-major tensor. Inputs: the caller fills in everything. Outputs:
 /// the caller gives `data` with room for `capacity` bytes, or data NULL, then
@@ -54,6 +72,12 @@ typedef enum ferrule_dtype {
 /// the caller; without an allocator only models with sizes known only during
 /// the run do so, others give FERRULE_RUN_SMALL_OUTPUT). Rank and dims of
 /// outputs are written by the model.
+///
+/// Also any other value: then dtype is one of the last three, rank is 0, and
+/// data points to one pointer, to the ferrule_sequence, the ferrule_map, or the
+/// ferrule_tensor that an optional holds (NULL: it holds nothing). An output of
+/// strings or with a value that is no tensor has all that it points to in its
+/// own memory at `data`, so one release of that is enough.
 typedef struct ferrule_tensor {
   void *data;
   int64_t capacity; // bytes at data; outputs only
@@ -62,14 +86,29 @@ typedef struct ferrule_tensor {
   int64_t dims[FERRULE_MAX_RANK];
 } ferrule_tensor;
 
+/// Items are tensors, or again values of another kind.
+typedef struct ferrule_sequence {
+  int64_t count;
+  const ferrule_tensor *items;
+} ferrule_sequence;
+
+/// Two tensors of rank 1 and the same length; no key is there twice.
+typedef struct ferrule_map {
+  ferrule_tensor keys, values;
+} ferrule_map;
+
 /// What an input or output of the model looks like.
-typedef struct ferrule_value_info {
+typedef struct ferrule_value_info ferrule_value_info;
+struct ferrule_value_info {
   const char *name;
   int32_t dtype;
-  int32_t rank;
+  int32_t rank; // -1: any (of what a sequence or optional holds)
   /// >= 0: fixed size; -1-s: symbol s; INT64_MIN: known only after the run.
   const int64_t *dims;
-} ferrule_value_info;
+  /// What a sequence or optional holds; of a map keys, then values. Their dims
+  /// are numbers or INT64_MIN. NULL for tensors.
+  const ferrule_value_info *element;
+};
 
 typedef enum ferrule_run_status {
   FERRULE_RUN_OK = 0,
@@ -89,8 +128,9 @@ typedef struct ferrule_run_options {
   /// Caller's threads: splits [0, n) among `threads` threads. NULL: the
   /// calling thread does all.
   void (*parallel_for)(void *user, ferrule_body body, void *context, int64_t n);
-  /// For tensors whose size is known only during the run. NULL: malloc, free
-  /// (models without such tensors do not refer to them).
+  /// For tensors whose size is known only during the run, strings, and values
+  /// that are not tensors. NULL: malloc, free (models without such values do
+  /// not refer to them).
   void *(*allocate)(void *user, size_t bytes);
   void (*release)(void *user, void *block);
   void *user;

@@ -33,15 +33,30 @@ static bool is_call_of(MlirOperation op, const char *name) {
   return s.length == strlen(name) && !memcmp(s.data, name, s.length);
 }
 
+/// Calls of the runtime, but for those that never allocate.
+static bool takes_memory(MlirOperation op) {
+  static const char *const modest[] = {"fe_rt_parallel", "fe_rt_profile",
+                                       "fe_rt_free", "fe_rt_output"};
+  if (!fe_op_is(op, "llvm.call"))
+    return false;
+  for (size_t i = 0; i < FE_COUNT(modest); ++i)
+    if (is_call_of(op, modest[i]))
+      return false;
+  return true;
+}
+
 static void number_check(MlirOperation op, void *user) {
   numbering *n = user;
   fe_ir *ir = n->ir;
-  n->heap |= is_call_of(op, "fe_rt_alloc");
+  n->heap |= takes_memory(op);
   if (!fe_op_is(op, "krnl.check"))
     return;
   n->any = true;
   const char *message = fe_attr_str(ir->arena, op, "message", "check failed");
-  intptr_t status = (intptr_t)fe_map_get(&n->statuses, message);
+  // A status of its own says that the run has one.
+  bool own = fe_has_attr(op, "status");
+  intptr_t status = own ? (intptr_t)fe_attr_i64(op, "status", FE_RUN_STATUS)
+                        : (intptr_t)fe_map_get(&n->statuses, message);
   if (!status) {
     fe_push(ir->arena, &n->messages, message);
     status = (intptr_t)n->messages.n;

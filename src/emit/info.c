@@ -33,19 +33,44 @@ static unsigned array_size(MlirAttribute a) {
   return is_array ? (unsigned)mlirArrayAttrGetNumElements(a) : 0;
 }
 
-static bool read_value(fe_arena *arena, MlirAttribute a,
+/// Values within values are deeper than this in no sensible model.
+enum { MAX_NESTING = 64 };
+
+/// Outer values (depth 0) have a name and dims.
+static bool read_value(fe_arena *arena, MlirAttribute a, unsigned depth,
                        ferrule_value_info *out) {
-  if (!mlirAttributeIsADictionary(a))
+  if (!mlirAttributeIsADictionary(a) || depth > MAX_NESTING)
     return false;
   int64_t dtype;
   MlirAttribute dims = mlirDictionaryAttrGetElementByName(a, fe_str("dims"));
   out->name =
       string_of(arena, mlirDictionaryAttrGetElementByName(a, fe_str("name")));
-  if (!out->name || mlirAttributeIsNull(dims) ||
-      !mlirAttributeIsADenseI64Array(dims) ||
+  if (!out->name && depth)
+    out->name = "";
+  bool open = depth && mlirAttributeIsNull(dims);
+  if (!out->name ||
+      (!open &&
+       (mlirAttributeIsNull(dims) || !mlirAttributeIsADenseI64Array(dims))) ||
       !int_of(mlirDictionaryAttrGetElementByName(a, fe_str("dtype")), &dtype))
     return false;
   out->dtype = (int32_t)dtype;
+  if (dtype >= FERRULE_SEQUENCE) {
+    MlirAttribute held =
+        mlirDictionaryAttrGetElementByName(a, fe_str("element"));
+    unsigned n = dtype == FERRULE_MAP ? 2 : 1;
+    ferrule_value_info *element = FE_NEW_N(arena, ferrule_value_info, n);
+    if (array_size(held) != n)
+      return false;
+    for (unsigned i = 0; i < n; i++)
+      if (!read_value(arena, mlirArrayAttrGetElement(held, i), depth + 1,
+                      &element[i]))
+        return false;
+    out->element = element;
+  }
+  if (open) {
+    out->rank = -1;
+    return true;
+  }
   out->rank = (int32_t)mlirDenseArrayGetNumElements(dims);
   if (out->rank > FERRULE_MAX_RANK)
     return false;
@@ -62,7 +87,7 @@ static bool read_values(fe_ir *ir, MlirOperation module, const char *name,
   *n = array_size(list);
   *out = FE_NEW_N(ir->arena, ferrule_value_info, *n + 1);
   for (unsigned i = 0; i < *n; i++)
-    if (!read_value(ir->arena, mlirArrayAttrGetElement(list, i), &(*out)[i]))
+    if (!read_value(ir->arena, mlirArrayAttrGetElement(list, i), 0, &(*out)[i]))
       return false;
   return true;
 }
@@ -154,25 +179,45 @@ static const char *in_comment(fe_arena *arena, const char *name) {
   return text;
 }
 
+static void print_type(fe_arena *arena, fe_buf *b, const fe_model_info *info,
+                       const ferrule_value_info *v) {
+  if (v->dtype >= FERRULE_SEQUENCE) {
+    fe_buf_printf(arena, b, "%s",
+                  v->dtype == FERRULE_SEQUENCE   ? "sequence of "
+                  : v->dtype == FERRULE_OPTIONAL ? "optional "
+                                                 : "map from ");
+    print_type(arena, b, info, v->element);
+    if (v->dtype == FERRULE_MAP) {
+      fe_buf_printf(arena, b, " to ");
+      print_type(arena, b, info, v->element + 1);
+    }
+    return;
+  }
+  fe_buf_printf(arena, b, "%s", fe_dtype_name((fe_dtype)v->dtype));
+  if (v->rank < 0)
+    fe_buf_printf(arena, b, "[...]");
+  for (int32_t d = 0; d < v->rank; d++) {
+    int64_t dim = v->dims[d];
+    fe_buf_printf(arena, b, d ? "," : "[");
+    if (dim >= 0)
+      fe_buf_printf(arena, b, "%" PRId64, dim);
+    else if (dim == INT64_MIN || -1 - dim >= (int64_t)info->n_symbols)
+      fe_buf_printf(arena, b, "?");
+    else
+      fe_buf_printf(arena, b, "%s", in_comment(arena, info->symbols[-1 - dim]));
+  }
+  if (v->rank > 0)
+    fe_buf_printf(arena, b, "]");
+}
+
 static void print_values(fe_arena *arena, fe_buf *b, const fe_model_info *info,
                          const char *kind, unsigned n,
                          const ferrule_value_info *v) {
   for (unsigned i = 0; i < n; i++) {
-    fe_buf_printf(arena, b, "//   %s[%u] \"%s\": %s", kind, i,
-                  in_comment(arena, v[i].name),
-                  fe_dtype_name((fe_dtype)v[i].dtype));
-    for (int32_t d = 0; d < v[i].rank; d++) {
-      int64_t dim = v[i].dims[d];
-      fe_buf_printf(arena, b, d ? "," : "[");
-      if (dim >= 0)
-        fe_buf_printf(arena, b, "%" PRId64, dim);
-      else if (dim == INT64_MIN || -1 - dim >= (int64_t)info->n_symbols)
-        fe_buf_printf(arena, b, "?");
-      else
-        fe_buf_printf(arena, b, "%s",
-                      in_comment(arena, info->symbols[-1 - dim]));
-    }
-    fe_buf_printf(arena, b, v[i].rank ? "]\n" : "\n");
+    fe_buf_printf(arena, b, "//   %s[%u] \"%s\": ", kind, i,
+                  in_comment(arena, v[i].name));
+    print_type(arena, b, info, &v[i]);
+    fe_buf_printf(arena, b, "\n");
   }
 }
 
@@ -187,7 +232,8 @@ static void print_sizes(fe_arena *arena, fe_buf *b, const char *upper,
           __builtin_mul_overflow(elements, v[i].dims[d], &elements))
         elements = -1;
     int64_t bits = fe_dtype_bits((fe_dtype)v[i].dtype);
-    if (elements >= 0 && bits)
+    bool fixed = v[i].dtype != FERRULE_STRING || !strcmp(kind, "INPUT");
+    if (elements >= 0 && bits && fixed)
       fe_buf_printf(arena, b, "#define %s_%s_%u_BYTES %" PRId64 "\n", upper,
                     kind, i, (elements * bits + 7) / 8);
   }

@@ -18,6 +18,23 @@ extern const unsigned char fe_runtime_run_bc[], fe_runtime_model_bc[],
 extern const size_t fe_runtime_run_bc_size, fe_runtime_model_bc_size,
     fe_runtime_half_bc_size;
 
+// Parts for some models only: all of runtime/*.c that is not named above.
+#define FE_RUNTIME(stem)                                                       \
+  extern const unsigned char fe_runtime_##stem##_bc[];                         \
+  extern const size_t fe_runtime_##stem##_bc_size;
+#include "fe_runtime.inc"
+#undef FE_RUNTIME
+static const struct {
+  const char *name;
+  const unsigned char *data;
+  const size_t *size;
+} parts[] = {
+#define FE_RUNTIME(stem)                                                       \
+  {#stem, fe_runtime_##stem##_bc, &fe_runtime_##stem##_bc_size},
+#include "fe_runtime.inc"
+#undef FE_RUNTIME
+};
+
 typedef struct builder {
   LLVMModuleRef module;
   LLVMContextRef c;
@@ -59,18 +76,22 @@ static LLVMValueRef strings(fe_arena *arena, const builder *b, unsigned n,
 /// An array of ferrule_value_info.
 static LLVMValueRef values(fe_arena *arena, const builder *b, unsigned n,
                            const ferrule_value_info *info) {
-  LLVMTypeRef members[] = {b->ptr, b->i32, b->i32, b->ptr};
+  LLVMTypeRef members[] = {b->ptr, b->i32, b->i32, b->ptr, b->ptr};
   LLVMTypeRef type =
       LLVMStructTypeInContext(b->c, members, FE_COUNT(members), false);
   LLVMValueRef *v = FE_NEW_N(arena, LLVMValueRef, n + 1);
   for (unsigned i = 0; i < n; i++) {
     LLVMValueRef dims[FERRULE_MAX_RANK];
-    unsigned rank = (unsigned)info[i].rank;
+    unsigned rank = info[i].rank < 0 ? 0 : (unsigned)info[i].rank;
     for (unsigned d = 0; d < rank; d++)
       dims[d] = LLVMConstInt(b->i64, (uint64_t)info[i].dims[d], true);
-    LLVMValueRef fields[] = {string(b, info[i].name),
-                             int32(b, (uint32_t)info[i].dtype), int32(b, rank),
-                             array(b, b->i64, rank, dims)};
+    unsigned held = info[i].dtype < FERRULE_SEQUENCE ? 0
+                    : info[i].dtype == FERRULE_MAP   ? 2
+                                                     : 1;
+    LLVMValueRef fields[] = {
+        string(b, info[i].name), int32(b, (uint32_t)info[i].dtype),
+        int32(b, (uint32_t)info[i].rank), array(b, b->i64, rank, dims),
+        values(arena, b, held, info[i].element)};
     v[i] = LLVMConstStructInContext(b->c, fields, FE_COUNT(fields), false);
   }
   return array(b, type, n, v);
@@ -100,13 +121,43 @@ static bool is_public(const char *name) {
   return !strncmp(name, "ferrule_", strlen("ferrule_"));
 }
 
+/// Whether the module calls fe_rt_<part>_..., without having it.
+static bool calls_part(LLVMModuleRef m, const char *part) {
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+       f = LLVMGetNextFunction(f)) {
+    size_t n, k = strlen(part);
+    const char *name = LLVMGetValueName2(f, &n);
+    if (LLVMIsDeclaration(f) && n > 7 + k && !strncmp(name, "fe_rt_", 6) &&
+        !memcmp(name + 6, part, k) && name[6 + k] == '_')
+      return true;
+  }
+  return false;
+}
+
+/// Parts may call each other.
+static fe_status link_parts(fe_diags *diags, LLVMModuleRef m) {
+  bool linked[FE_COUNT(parts)] = {false};
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < FE_COUNT(parts); i++) {
+      if (linked[i] || !calls_part(m, parts[i].name))
+        continue;
+      if (fe_bitcode_link(diags, m, parts[i].data, *parts[i].size) == FE_FAILED)
+        return FE_FAILED;
+      linked[i] = more = true;
+    }
+  }
+  return FE_OK;
+}
+
 static fe_status link_runtime(fe_diags *diags, LLVMModuleRef m, bool linkable) {
   if (fe_bitcode_link(diags, m, fe_runtime_run_bc, fe_runtime_run_bc_size) ==
           FE_FAILED ||
       fe_bitcode_link(diags, m, fe_runtime_half_bc, fe_runtime_half_bc_size) ==
           FE_FAILED ||
       (linkable && fe_bitcode_link(diags, m, fe_runtime_model_bc,
-                                   fe_runtime_model_bc_size) == FE_FAILED))
+                                   fe_runtime_model_bc_size) == FE_FAILED) ||
+      link_parts(diags, m) == FE_FAILED)
     return FE_FAILED;
   for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
        f = LLVMGetNextFunction(f)) {

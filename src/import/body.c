@@ -75,9 +75,11 @@ fe_body fe_body_of_function(const onnx_FunctionProto *f) {
 
 MlirValue fe_import_tensor(fe_import *im, const fe_tensor *t) {
   if (t->dtype == FE_STRING) {
-    fe_error(im->diags, (fe_where){.node = t->name}, NULL,
-             "tensors of strings are not supported");
-    return (MlirValue){0};
+    fe_text *text = FE_NEW_N(im->arena, fe_text, (size_t)t->count + 1);
+    for (int64_t i = 0; i < t->count; i++)
+      text[i] = (fe_text){(const char *)t->text[i].at, t->text[i].n};
+    return fe_constant_strings(im->ir, *t->name ? t->name : NULL, t->rank,
+                               t->dims, text);
   }
   MlirValue v = fe_constant(im->ir, *t->name ? t->name : NULL, t->dtype,
                             t->rank, t->dims, t->data);

@@ -18,6 +18,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "import/import.h"
+#include "ir/value_type.h"
 
 #include <string.h>
 
@@ -44,9 +45,17 @@ fe_status fe_join_types(fe_call_site *c, const char *what, MlirValue a,
   *out = mlirValueGetType(a);
   if (mlirTypeEqual(*out, mlirValueGetType(b)))
     return FE_OK;
-  if (!fe_dims_of(im->ir, a, &da) || !fe_dims_of(im->ir, b, &db))
+  if (!fe_dims_of(im->ir, a, &da) || !fe_dims_of(im->ir, b, &db)) {
+    MlirType ta = *out, tb = mlirValueGetType(b);
+    *out = (MlirType){0};
+    if (fe_type_is_object(ta) && fe_type_is_object(tb))
+      *out = fe_type_join_inner(im->ir, ta, tb);
+    if (!mlirTypeIsNull(*out))
+      return FE_OK;
     return fe_error(im->diags, c->where, NULL,
-                    "%s is not always a tensor, which is not supported", what);
+                    "%s is %s here and %s there, which have no type in common",
+                    what, fe_type_text(im->ir, ta), fe_type_text(im->ir, tb));
+  }
   if (!mlirTypeEqual(fe_elem_of(a), fe_elem_of(b)))
     return fe_error(im->diags, c->where, NULL,
                     "%s is of type %s here and %s there", what,
@@ -67,7 +76,10 @@ fe_status fe_join_types(fe_call_site *c, const char *what, MlirValue a,
 MlirValue fe_cast_tensor(fe_ir *ir, MlirValue v, MlirType t) {
   if (fe_is_null(v) || mlirTypeEqual(mlirValueGetType(v), t))
     return v;
-  return fe_first(FE_OP(ir, "tensor.cast", FE_VALUES(v), FE_TYPES(t)));
+  const char *cast = mlirTypeIsARankedTensor(t)
+                         ? "tensor.cast"
+                         : "builtin.unrealized_conversion_cast";
+  return fe_first(FE_OP(ir, cast, FE_VALUES(v), FE_TYPES(t)));
 }
 
 MlirValue fe_extract_scalar(fe_ir *ir, MlirValue v) {

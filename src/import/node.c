@@ -368,11 +368,14 @@ fe_status fe_import_constant(fe_call_site *c) {
     t.data = fe_memdup(im->arena,
                        type == A_FLOATS ? (const void *)a->floats.at : &a->f,
                        n * sizeof(float));
+  } else if (type == A_STRING || type == A_STRINGS) {
+    t.dtype = FE_STRING;
+    t.rank = type == A_STRINGS;
+    t.count = type == A_STRINGS ? (int64_t)a->strings.n : 1;
+    t.dims[0] = t.count;
+    t.text = type == A_STRINGS ? a->strings.at : &a->s;
   } else {
-    return fe_error(im->diags, where, NULL,
-                    type == A_STRING || type == A_STRINGS
-                        ? "constants of strings are not supported"
-                        : "the constant has no value");
+    return fe_error(im->diags, where, NULL, "the constant has no value");
   }
   c->out[0] = fe_import_tensor(im, &t);
   return fe_is_null(c->out[0]) ? FE_FAILED : FE_OK;

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "import/import.h"
+#include "ir/value_type.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -91,12 +92,46 @@ static fe_status read_dim(inputs *in, const char *input, size_t i,
 
 static const char *kind_of(const onnx_TypeProto *t) {
   return !t                      ? "a value without type"
-         : t->sequence_type      ? "a sequence"
-         : t->map_type           ? "a map"
-         : t->optional_type      ? "an optional"
          : t->sparse_tensor_type ? "a sparse tensor"
          : t->opaque_type        ? "an opaque value"
                                  : "a value without type";
+}
+
+static bool known_dtype(int t) {
+  return t > FE_UNDEFINED && t < FE_DTYPE_COUNT;
+}
+
+/// The type of what a sequence or optional holds; null: not one of those that
+/// are supported. Names of dims mean nothing there: items may differ.
+static MlirType inner_type(fe_ir *ir, const onnx_TypeProto *p) {
+  const MlirType none = {0};
+  if (!p)
+    return none;
+  if (p->sequence_type)
+    return fe_type_sequence(ir, inner_type(ir, p->sequence_type->elem_type));
+  if (p->optional_type)
+    return fe_type_optional(ir, inner_type(ir, p->optional_type->elem_type));
+  if (p->map_type) {
+    const onnx_TypeProto *v = p->map_type->value_type;
+    int key = p->map_type->key_type,
+        value = v && v->tensor_type ? v->tensor_type->elem_type : 0;
+    return known_dtype(key) && known_dtype(value)
+               ? fe_type_map(ir, (fe_dtype)key, (fe_dtype)value)
+               : none;
+  }
+  const onnx_TensorType *t = p->tensor_type;
+  if (!t || !known_dtype(t->elem_type) ||
+      (t->shape && t->shape->dim.n > FE_MAX_RANK))
+    return none;
+  MlirType elem = fe_elem_type(ir, (fe_dtype)t->elem_type);
+  if (!t->shape)
+    return mlirUnrankedTensorTypeGet(elem);
+  int64_t dims[FE_MAX_RANK];
+  for (size_t i = 0; i < t->shape->dim.n; i++) {
+    const onnx_Dimension *d = FE_PROTO_AT(Dimension, t->shape->dim, i);
+    dims[i] = d->has_dim_value && d->dim_value >= 0 ? d->dim_value : FE_DYN;
+  }
+  return fe_tensor_plain(ir, elem, (unsigned)t->shape->dim.n, dims);
 }
 
 static fe_status read_type(inputs *in, const onnx_ValueInfoProto *v,
@@ -105,19 +140,26 @@ static fe_status read_type(inputs *in, const onnx_ValueInfoProto *v,
   const char *name = v->name ? v->name : "";
   fe_where where = {.attr = name};
   const onnx_TensorType *t = v->type ? v->type->tensor_type : NULL;
+  if (v->type && !t) {
+    *out = inner_type(ir, v->type);
+    if (!mlirTypeIsNull(*out))
+      return FE_OK;
+    if (v->type->sequence_type || v->type->optional_type || v->type->map_type)
+      return fe_error(ir->diags, where, NULL,
+                      "the type of the input '%s' says not completely what it "
+                      "holds, or that this is neither tensor, sequence, "
+                      "optional nor map",
+                      name);
+  }
   if (!t)
     return fe_error(ir->diags, where, NULL,
-                    "the input '%s' is %s; only tensors are supported", name,
+                    "the input '%s' is %s, which is not supported", name,
                     kind_of(v->type));
-  if (t->elem_type <= FE_UNDEFINED || t->elem_type >= FE_DTYPE_COUNT ||
-      t->elem_type == FE_STRING)
+  if (!known_dtype(t->elem_type))
     return fe_error(ir->diags, where, NULL,
-                    "the input '%s' has elements of type %s, which is not "
+                    "the input '%s' has elements of type %d, which is not "
                     "supported",
-                    name,
-                    t->elem_type == FE_STRING
-                        ? "string"
-                        : fe_printf(ir->arena, "%d", t->elem_type));
+                    name, t->elem_type);
   if (!t->shape)
     return fe_error(ir->diags, where,
                     "declare a shape, with names for unknown sizes",
@@ -209,10 +251,25 @@ static void name_values(fe_ir *ir, MlirOperation func, const char *attr,
 static fe_status check_output(fe_import *im, const onnx_ValueInfoProto *v,
                               MlirValue value) {
   fe_where where = {.attr = v->name};
-  if (!mlirTypeIsARankedTensor(mlirValueGetType(value)))
+  MlirType type = mlirValueGetType(value);
+  bool tensor = mlirTypeIsARankedTensor(type);
+  if (!tensor && !fe_type_is_object(type))
     return fe_error(im->diags, where, NULL,
-                    "the output '%s' is no tensor; only tensors are supported",
+                    "the output '%s' is neither tensor, sequence, optional nor "
+                    "map",
                     v->name);
+  const onnx_TypeProto *p = v->type;
+  bool typed = p && (p->tensor_type || p->sequence_type || p->optional_type ||
+                     p->map_type);
+  if (typed && (tensor != !!p->tensor_type ||
+                fe_type_is_sequence(type) != !!p->sequence_type ||
+                fe_type_is_optional(type) != !!p->optional_type))
+    return fe_error(im->diags, where, NULL,
+                    "the output '%s' is declared as another kind of value than "
+                    "the %s that it is",
+                    v->name, fe_type_text(im->ir, type));
+  if (!tensor)
+    return FE_OK;
   const onnx_TensorType *t = v->type ? v->type->tensor_type : NULL;
   fe_dtype have = fe_dtype_of_elem(fe_elem_of(value));
   if (t && t->elem_type && t->elem_type != (int)have)

@@ -56,8 +56,8 @@ void fe_point_after(fe_ir *ir, MlirOperation op) {
 static bool is_registered(fe_ir *ir, const char *name) {
   if (mlirContextIsRegisteredOperation(ir->ctx, fe_str(name)))
     return true;
-  // The one op that no dialect declares, see docs/architecture.md.
-  if (!strcmp(name, "kernel.call"))
+  // The ops that no dialect declares, see docs/architecture.md.
+  if (!strcmp(name, "kernel.call") || !strcmp(name, "kernel.runtime"))
     return true;
   // Dialects are loaded on first use.
   const char *dot = strchr(name, '.');

@@ -63,7 +63,7 @@ typedef enum fe_dtype {
 } fe_dtype;
 const char *fe_dtype_name(fe_dtype t);  // "float", "int64", ... (standard)
 const char *fe_dtype_short(fe_dtype t); // "f32", "i64", ...
-unsigned fe_dtype_bits(fe_dtype t);     // in memory: bool 8, i4 4, string 0
+unsigned fe_dtype_bits(fe_dtype t);     // in memory: bool 8, i4 4, string 128
 bool fe_dtype_is_float(fe_dtype t);
 bool fe_dtype_is_signed(fe_dtype t);   // signed integers
 bool fe_dtype_is_unsigned(fe_dtype t); // unsigned integers, not bool
@@ -268,10 +268,10 @@ MlirOperation fe_call(fe_ir *ir, const char *callee, unsigned n,
 
 //===-- Types ---------------------------------------------------------------//
 
-/// Standard element type: unsigned as ui8..., bool as i1, string as !llvm.ptr.
+/// Standard element type: unsigned as ui8..., bool as i1. A string is i128, the
+/// bytes of a ferrule_string, in all phases: no number has that type.
 MlirType fe_elem_type(fe_ir *ir, fe_dtype t);
-/// As computed with and stored after lowering: signless; bool is i8, string is
-/// i64 (the address of the text).
+/// As computed with and stored after lowering: signless; bool is i8.
 MlirType fe_storage_type(fe_ir *ir, fe_dtype t);
 fe_dtype fe_dtype_of_elem(MlirType elem);
 MlirType fe_elem_of(MlirValue v);  // element type of tensor/memref/vector

@@ -39,7 +39,7 @@ static const dtype_row dtypes[FE_DTYPE_COUNT] = {
     [FE_I16] = {"int16", "i16", 16, SIGNED, NULL},
     [FE_I32] = {"int32", "i32", 32, SIGNED, NULL},
     [FE_I64] = {"int64", "i64", 64, SIGNED, NULL},
-    [FE_STRING] = {"string", "str", 0, 0, NULL},
+    [FE_STRING] = {"string", "str", 128, 0, NULL},
     [FE_BOOL] = {"bool", "bool", 8, 0, NULL},
     [FE_F16] = {"float16", "f16", 16, FLOAT, mlirF16TypeGet},
     [FE_F64] = {"double", "f64", 64, FLOAT, mlirF64TypeGet},
@@ -78,8 +78,6 @@ static MlirType make_type(fe_ir *ir, fe_dtype t, bool is_storage) {
   const dtype_row *row = row_of(t);
   if (row->make)
     return row->make(ir->ctx);
-  if (t == FE_STRING) // pointers cannot be elements of memrefs
-    return is_storage ? ir->i64 : ir->ptr;
   if (row->bits == 0) {
     fe_ir_fail(ir, "there is no type for element type %d", (int)t);
     return (MlirType){0};
@@ -104,6 +102,8 @@ fe_dtype fe_dtype_of_elem(MlirType elem) {
     unsigned bits = mlirIntegerTypeGetWidth(elem);
     if (bits == 1)
       return FE_BOOL;
+    if (bits == 128)
+      return FE_STRING;
     unsigned kind = mlirIntegerTypeIsUnsigned(elem) ? UNSIGNED : SIGNED;
     for (unsigned t = 0; t < FE_DTYPE_COUNT; t++)
       if (dtypes[t].kind == kind && dtypes[t].bits == bits)
@@ -114,8 +114,7 @@ fe_dtype fe_dtype_of_elem(MlirType elem) {
   for (unsigned t = 0; t < FE_DTYPE_COUNT; t++)
     if (dtypes[t].make && mlirTypeEqual(dtypes[t].make(ctx), elem))
       return (fe_dtype)t;
-  MlirStringRef dialect = mlirDialectGetNamespace(mlirTypeGetDialect(elem));
-  return mlirStringRefEqual(dialect, fe_str("llvm")) ? FE_STRING : FE_UNDEFINED;
+  return FE_UNDEFINED;
 }
 
 //===-- Shaped types --------------------------------------------------------//

@@ -23,7 +23,7 @@ static MlirValue constant_op(fe_ir *ir, MlirType type, MlirNamedAttribute a) {
 /// Null where a dense attribute would not do.
 static MlirAttribute dense(MlirType type, fe_dtype t, int64_t count,
                            const void *data) {
-  if (count > INLINE_COUNT || fe_dtype_bits(t) < 8)
+  if (count > INLINE_COUNT || fe_dtype_bits(t) < 8 || t == FE_STRING)
     return (MlirAttribute){0};
   if (t == FE_BOOL) {
     int flags[INLINE_COUNT];
@@ -40,6 +40,8 @@ static MlirAttribute dense(MlirType type, fe_dtype t, int64_t count,
 MlirValue fe_constant(fe_ir *ir, const char *name, fe_dtype t, unsigned rank,
                       const int64_t *dims, const void *data) {
   int64_t count = 1;
+  if (t == FE_STRING)
+    return fe_constant_strings(ir, name, rank, dims, data);
   for (unsigned i = 0; i < rank; ++i)
     count *= dims[i];
   MlirType type = fe_tensor_static(ir, fe_elem_type(ir, t), rank, dims);
@@ -52,6 +54,28 @@ MlirValue fe_constant(fe_ir *ir, const char *name, fe_dtype t, unsigned rank,
   return constant_op(ir, type, fe_at_str(ir, "blob", blob->name));
 }
 
+MlirValue fe_constant_strings(fe_ir *ir, const char *name, unsigned rank,
+                              const int64_t *dims, const fe_text *text) {
+  size_t count = 1, size = 0;
+  for (unsigned i = 0; i < rank; ++i)
+    count *= (size_t)dims[i];
+  for (size_t i = 0; i < count; ++i)
+    size += 8 + text[i].size;
+  char *data = fe_alloc(ir->arena, size + 1), *at = data + 8 * count;
+  for (size_t i = 0; i < count; ++i) {
+    int64_t n = (int64_t)text[i].size;
+    memcpy(data + 8 * i, &n, sizeof n);
+    if (n)
+      memcpy(at, text[i].data, (size_t)n);
+    at += n;
+  }
+  fe_blob *blob =
+      fe_blob_add(ir->blobs, name ? name : "strings", data, size, NULL, 0);
+  return constant_op(
+      ir, fe_tensor_static(ir, fe_elem_type(ir, FE_STRING), rank, dims),
+      fe_at_str(ir, "blob", blob->name));
+}
+
 MlirValue fe_constant_i64s(fe_ir *ir, unsigned n, const int64_t *v) {
   int64_t dim = n;
   return fe_constant(ir, NULL, FE_I64, 1, &dim,
@@ -62,6 +86,8 @@ MlirValue fe_constant_scalar(fe_ir *ir, fe_dtype t, double v) {
   MlirType elem = fe_elem_type(ir, t);
   MlirType type = fe_tensor_static(ir, elem, 0, NULL);
   MlirAttribute e;
+  if (t == FE_STRING)
+    return fe_constant_strings(ir, NULL, 0, NULL, &(fe_text){"", 0});
   if (mlirTypeIsAFloat(elem))
     e = mlirFloatAttrDoubleGet(ir->ctx, elem, v);
   else if (t == FE_BOOL)
@@ -91,7 +117,7 @@ static bool read_dense(fe_ir *ir, MlirAttribute a, fe_const *c) {
     c->data = bytes;
     return true;
   }
-  if (!width)
+  if (!width || c->dtype == FE_STRING)
     return false;
   const uint8_t *raw = mlirDenseElementsAttrGetRawData(a);
   c->data = raw;
@@ -100,6 +126,21 @@ static bool read_dense(fe_ir *ir, MlirAttribute a, fe_const *c) {
     for (size_t i = 0; i < n; ++i)
       memcpy(bytes + i * width, raw, width);
     c->data = bytes;
+  }
+  return true;
+}
+
+/// Dumps can be edited: the sizes must be those of the characters there.
+static bool strings_fit(const fe_blob *b, uint64_t count) {
+  if (b->size / 8 < count)
+    return false;
+  uint64_t left = b->size - 8 * count;
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t n;
+    memcpy(&n, (const char *)b->data + 8 * i, sizeof n);
+    if (n > left)
+      return false;
+    left -= n;
   }
   return true;
 }
@@ -119,10 +160,27 @@ bool fe_const_of(fe_ir *ir, MlirValue v, fe_const *out) {
   if (!name)
     return read_dense(ir, fe_attr(op, "value"), out);
   const fe_blob *blob = fe_blob_find(ir->blobs, name);
-  if (!blob || blob->size < out->size)
+  if (!blob)
+    return false;
+  if (out->dtype == FE_STRING) { // sizes, then characters
+    if (!strings_fit(blob, (uint64_t)out->count))
+      return false;
+    out->size = blob->size;
+  }
+  if (blob->size < out->size)
     return false;
   out->data = blob->data;
   return true;
+}
+
+fe_text fe_const_text(const fe_const *c, int64_t i) {
+  const char *at = (const char *)c->data + 8 * c->count;
+  int64_t size = 0;
+  for (int64_t k = 0; k <= i; ++k) {
+    at += size;
+    memcpy(&size, (const char *)c->data + 8 * k, sizeof size);
+  }
+  return (fe_text){at, (size_t)size};
 }
 
 static double half_to_double(uint16_t h) {

@@ -135,7 +135,13 @@ bool fe_contents_partial(fe_ir *ir, MlirValue v, fe_contents *out);
 int fe_const_ints(fe_ir *ir, MlirValue v, int64_t *out, unsigned cap);
 /// Scalar constant of any numeric type.
 bool fe_const_scalar(fe_ir *ir, MlirValue v, double *out);
+/// Characters, not terminated.
+typedef struct fe_text {
+  const char *data;
+  size_t size;
+} fe_text;
 /// Bytes of an onnx.constant (row-major, storage layout); false: not constant.
+/// Of strings: the sizes of all as int64, then their characters.
 typedef struct fe_const {
   fe_dtype dtype;
   const void *data;
@@ -146,11 +152,16 @@ bool fe_const_of(fe_ir *ir, MlirValue v, fe_const *out);
 /// Element i as a number; 0 for types without one (strings, float8, ...).
 double fe_const_f64(const fe_const *c, int64_t i);
 int64_t fe_const_i64(const fe_const *c, int64_t i);
+/// String i; takes time linear in i.
+fe_text fe_const_text(const fe_const *c, int64_t i);
 /// New onnx.constant: inline when small, else a blob. The data is taken over
-/// when it lies in ir->arena, so allocate it there.
+/// when it lies in ir->arena, so allocate it there. Strings: data is an array
+/// of fe_text.
 MlirValue fe_constant(fe_ir *ir, const char *name, fe_dtype t, unsigned rank,
                       const int64_t *dims, const void *data);
 MlirValue fe_constant_i64s(fe_ir *ir, unsigned n, const int64_t *v);
+MlirValue fe_constant_strings(fe_ir *ir, const char *name, unsigned rank,
+                              const int64_t *dims, const fe_text *text);
 MlirValue fe_constant_scalar(fe_ir *ir, fe_dtype t, double v);
 
 /// Makes an onnx op: fills in default attributes, checks the signature, infers
@@ -272,6 +283,27 @@ MlirValue fe_get(fe_kernel *k, MlirValue memref, fe_dtype t, unsigned n,
                  const MlirValue *idx);
 void fe_put(fe_kernel *k, MlirValue v, MlirValue memref, fe_dtype t, unsigned n,
             const MlirValue *idx);
+
+/// --- Functions of the runtime, for what kernels cannot do: strings,
+/// sequences, maps. main calls fe_rt_<name> of runtime/<part>.c, `name` being
+/// "<part>_...", once, on its own thread (fe_part_fn in runtime/run.h).
+typedef struct fe_runtime {
+  const char *name;
+  unsigned n_in, n_out;
+  const MlirValue *in;  // lowered tensors
+  const MlirValue *out; // destinations (fe_out_empty); as in a kernel
+  /// ferrule_dtype of each input, then destination; NULL: by the storage type,
+  /// which does not tell bool and unsigned.
+  const int *types;
+  unsigned n_numbers;
+  const MlirValue *numbers; // index
+  unsigned n_results;       // index, written behind the numbers
+  unsigned n_messages;      // what it means that 1, 2, ... comes back
+  const char *const *messages;
+} fe_runtime;
+/// `result`: n_out tensors; `numbers`: n_results index values; or NULL.
+void fe_runtime_call(fe_lower *l, const fe_runtime *call, MlirValue *result,
+                     MlirValue *numbers);
 
 /// --- Roots of kernels with generators of their own (src/kernel).
 /// Matrix product of the last two dims, a: [.., M, K], or [.., K, M] when

@@ -59,7 +59,7 @@ static bool may_fold(const fe_folding *f, MlirOperation op) {
   double in = FREE_BYTES, out = 0;
   for (unsigned i = 0; i < fe_n_operands(op); i++) {
     MlirValue v = fe_operand(op, i);
-    if (!is_constant(f, v))
+    if (!is_constant(f, v) || fe_dtype_of_elem(fe_elem_of(v)) == FE_STRING)
       return false;
     if (!mlirTypeIsANone(mlirValueGetType(v)))
       in += MAX_GROWTH * bytes_of(v);

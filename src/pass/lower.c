@@ -10,6 +10,7 @@
 // docs/architecture.md. All ops without a lowering are reported at once.
 //
 //===----------------------------------------------------------------------===//
+#include "ir/value_type.h"
 #include "op/lowering.h"
 #include "pass/pass.h"
 
@@ -31,7 +32,10 @@ static void map_value(fe_lower_pass *p, MlirValue from, MlirValue to) {
 }
 
 /// Plain storage type of an onnx-phase tensor type; other types unchanged.
+/// Sequences, optionals and maps are handles.
 static MlirType plain_type(fe_ir *ir, MlirType t) {
+  if (fe_type_is_object(t))
+    return fe_tensor_plain(ir, ir->i64, 0, NULL);
   if (!mlirTypeIsARankedTensor(t))
     return t;
   int64_t dims[FE_MAX_RANK];
@@ -224,6 +228,33 @@ static void lower_onnx(fe_lower_pass *p, MlirOperation op) {
   }
 }
 
+/// The weights have sizes and characters; what points to them is made in each
+/// run.
+static MlirValue lower_strings(fe_lower_pass *p, MlirOperation op,
+                               MlirValue bytes) {
+  MlirValue r = fe_result(op, 0), sizes[FE_MAX_RANK];
+  fe_dtype type = FE_STRING;
+  fe_lower l = {.ir = p->ir,
+                .module = p->state.module,
+                .op = op,
+                .where = where_of(p->ir, op, NULL),
+                .target = p->target,
+                .n_out = 1,
+                .out_type = &type,
+                .state = &p->state};
+  for (unsigned i = 0; i < fe_rank(r); i++)
+    sizes[i] = fe_index(p->ir, fe_static_dim(r, i));
+  MlirValue dest = fe_out_empty(&l, 0, sizes), result = {0};
+  fe_runtime_call(&l,
+                  &(fe_runtime){.name = "values_strings",
+                                .n_in = 1,
+                                .in = &bytes,
+                                .n_out = 1,
+                                .out = &dest},
+                  &result, NULL);
+  return result;
+}
+
 static void lower_constant(fe_lower_pass *p, MlirOperation op) {
   fe_ir *ir = p->ir;
   MlirValue r = fe_result(op, 0);
@@ -238,9 +269,19 @@ static void lower_constant(fe_lower_pass *p, MlirOperation op) {
     }
     blob = fe_blob_add(ir->blobs, "constant", c.data, c.size, NULL, 0)->name;
   }
-  map_value(p, r,
-            fe_first(FE_OP(ir, "krnl.weight", FE_TYPES(type),
-                           FE_ATTRS(fe_at_str(ir, "blob", blob)))));
+  bool strings = fe_dtype_of_elem(fe_elem_of(r)) == FE_STRING;
+  if (strings) {
+    fe_const c;
+    if (!fe_const_of(ir, r, &c)) {
+      fe_error(ir->diags, where_of(ir, op, NULL), NULL,
+               "the data of a constant of strings is malformed");
+      return;
+    }
+    type = fe_tensor_plain(ir, ir->i8, 1, (int64_t[]){(int64_t)c.size});
+  }
+  MlirValue v = fe_first(FE_OP(ir, "krnl.weight", FE_TYPES(type),
+                               FE_ATTRS(fe_at_str(ir, "blob", blob))));
+  map_value(p, r, strings ? lower_strings(p, op, v) : v);
 }
 
 static void lower_block(fe_lower_pass *p, MlirBlock block);
@@ -308,6 +349,11 @@ static void lower_other(fe_lower_pass *p, MlirOperation op) {
               fe_dtype_of_elem(fe_elem_of(t)) == FE_BOOL
                   ? fe_to_compute(ir, FE_BOOL, v)
                   : v);
+    return;
+  }
+  // a sequence or optional of a wider type: the same handle
+  if (fe_op_is(op, "builtin.unrealized_conversion_cast")) {
+    map_value(p, fe_result(op, 0), operands[0]);
     return;
   }
   if (fe_op_is(op, "tensor.from_elements")) {

@@ -161,10 +161,12 @@ typedef struct fe_plan_state {
   // The arena.
   int64_t fixed_bytes;
   unsigned n_slots;
-  unsigned max_slots; // of calls' arguments
+  unsigned max_slots;               // of calls' arguments
+  unsigned max_values, max_numbers; // of calls of the runtime
 
   // The new main.
   MlirValue inputs, outputs, arena, run, slots;
+  MlirValue call_values, call_numbers; // on the stack
   MlirValue *slot_offsets;
   fe_map declared;
 } fe_plan_state;
@@ -214,7 +216,10 @@ int64_t fe_plan_blob(fe_plan_state *s, const char *name, int64_t bytes);
 int64_t fe_plan_constant(fe_plan_state *s, MlirOperation constant);
 /// A large splat, which main writes into memory of its own.
 bool fe_plan_filled(MlirOperation constant);
-fe_dtype fe_plan_output_dtype(fe_plan_state *s, unsigned i);
+/// As in ferrule_tensor.
+int fe_plan_output_dtype(fe_plan_state *s, unsigned i);
+/// Whether it points to other memory, which must be copied too.
+bool fe_plan_output_points(fe_plan_state *s, unsigned i);
 void fe_plan_describe(fe_plan_state *s);
 
 //===-- plan_emit.c ---------------------------------------------------------//
@@ -246,6 +251,18 @@ void fe_plan_emit_while(fe_plan_state *s, MlirOperation op);
 /// 8-byte slots that a call needs.
 unsigned fe_plan_call_slots(fe_plan_state *s, MlirOperation op);
 void fe_plan_emit_call(fe_plan_state *s, MlirOperation op);
+/// Memory of the results. A destination with contents is copied there.
+void fe_plan_open_results(fe_plan_state *s, MlirOperation op, unsigned ins,
+                          unsigned outs);
+
+//===-- plan_runtime.c ------------------------------------------------------//
+
+/// Notes how much room on the stack the call needs.
+void fe_plan_count_runtime(fe_plan_state *s, MlirOperation op);
+void fe_plan_emit_runtime(fe_plan_state *s, MlirOperation op);
+/// Copies a value that points to other memory to the output at `out`.
+void fe_plan_emit_value_output(fe_plan_state *s, MlirValue out, MlirValue v,
+                               int dtype);
 
 fe_status fe_plan_emit(fe_plan_state *s);
 

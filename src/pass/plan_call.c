@@ -127,12 +127,12 @@ static void put(fe_plan_state *s, unsigned *slot, MlirValue v) {
   ++*slot;
 }
 
-/// Memory of the results. A destination with contents is copied there.
-static void open_results(fe_plan_state *s, const call *c) {
-  const fe_opinfo *info = fe_opinfo_of(s, c->op);
-  for (unsigned k = 0; k < c->outs; ++k) {
-    MlirValue dest = fe_operand(c->op, c->ins + k);
-    fe_pvalue *r = fe_pvalue_of(s, fe_result(c->op, k));
+void fe_plan_open_results(fe_plan_state *s, MlirOperation op, unsigned ins,
+                          unsigned outs) {
+  const fe_opinfo *info = fe_opinfo_of(s, op);
+  for (unsigned k = 0; k < outs; ++k) {
+    MlirValue dest = fe_operand(op, ins + k);
+    fe_pvalue *r = fe_pvalue_of(s, fe_result(op, k));
     r->ptr = fe_plan_open(s, info->buffer[k]);
     if (!fe_op_is(fe_def(dest), "tensor.empty"))
       fe_llvm_copy(s->ir, r->ptr, fe_pvalue_of(s, dest)->ptr,
@@ -145,7 +145,7 @@ void fe_plan_emit_call(fe_plan_state *s, MlirOperation op) {
   call c;
   if (!resolve(s, op, &c))
     return;
-  open_results(s, &c);
+  fe_plan_open_results(s, op, c.ins, c.outs);
   if (fe_plan_is_join(s, op)) {
     fe_plan_emit_join(s, op);
     return;

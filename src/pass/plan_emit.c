@@ -253,7 +253,10 @@ static void emit_output(fe_plan_state *s, unsigned i) {
   MlirValue v = fe_operand(s->ret, i);
   const fe_pvalue *p = fe_pvalue_of(s, v);
   const fe_buffer *b = s->buffers.at[p->at[0]];
-  if (b->place != FE_IN_OUTPUT || b->output != i) {
+  if (fe_plan_output_points(s, i)) {
+    fe_plan_emit_value_output(s, output_at(s, i, 0), v,
+                              fe_plan_output_dtype(s, i));
+  } else if (b->place != FE_IN_OUTPUT || b->output != i) {
     MlirValue bytes = fe_plan_tensor_bytes(s, v);
     MlirValue to = open_output(s, i, bytes);
     fe_llvm_copy(ir, to, p->ptr, bytes);
@@ -299,6 +302,7 @@ static const struct {
   void (*emit)(fe_plan_state *s, MlirOperation op);
 } rows[] = {
     {"kernel.call", fe_plan_emit_call},
+    {"kernel.runtime", fe_plan_emit_runtime},
     {"krnl.weight", emit_krnl_weight},
     {"krnl.reshape", emit_view},
     {"krnl.check", emit_check},
@@ -338,6 +342,8 @@ static void count_slots(fe_plan_state *s, MlirBlock block) {
       unsigned n = fe_plan_call_slots(s, op);
       s->max_slots = n > s->max_slots ? n : s->max_slots;
     }
+    if (fe_op_is(op, "kernel.runtime"))
+      fe_plan_count_runtime(s, op);
     for (unsigned r = 0; r < (unsigned)mlirOperationGetNumRegions(op); ++r)
       if (!mlirBlockIsNull(fe_region_block(op, r)))
         count_slots(s, fe_region_block(op, r));
@@ -372,6 +378,13 @@ static void emit_main(fe_plan_state *s) {
   s->run = fe_block_arg(entry, 3);
   if (s->max_slots)
     s->slots = fe_llvm_stack(ir, s->max_slots);
+  for (unsigned i = 0; i < s->n_outputs && !s->max_values; ++i)
+    s->max_values = fe_plan_output_points(s, i);
+  if (s->max_values)
+    s->call_values = fe_llvm_stack(
+        ir, (int64_t)(s->max_values * sizeof(ferrule_tensor) / 8));
+  if (s->max_values || s->max_numbers)
+    s->call_numbers = fe_llvm_stack(ir, s->max_numbers + 1);
   emit_inputs(s);
   if (s->n_slots) {
     s->slot_offsets = FE_NEW_N(ir->arena, MlirValue, s->n_slots);

@@ -144,7 +144,7 @@ static void value_like(fe_plan_state *s, MlirValue v, MlirValue other) {
 
 /// Operand i of a call is a destination that starts empty.
 static bool is_dest(MlirOperation op, unsigned i) {
-  if (!fe_op_is(op, "kernel.call"))
+  if (!fe_op_is(op, "kernel.call") && !fe_op_is(op, "kernel.runtime"))
     return false;
   int64_t ins = fe_attr_i64(op, "ins", 0), outs = fe_attr_i64(op, "outs", 0);
   return i >= ins && i < ins + outs &&
@@ -353,7 +353,8 @@ static void outputs(fe_plan_state *s) {
     if (!v || v->n != 1)
       continue;
     fe_buffer *b = s->buffers.at[v->at[0]];
-    if (!b->top || (b->place != FE_IN_ARENA && b->place != FE_IN_HEAP))
+    if (!b->top || (b->place != FE_IN_ARENA && b->place != FE_IN_HEAP) ||
+        fe_plan_output_points(s, i))
       continue;
     b->place = FE_IN_OUTPUT;
     b->output = i;

@@ -14,6 +14,7 @@
 #include "pass/plan.h"
 
 #include "ferrule/model.h"
+#include "ir/value_type.h"
 
 #include <string.h>
 
@@ -48,14 +49,17 @@ static MlirType side_type(fe_plan_state *s, const char *list, unsigned i,
   if (mlirAttributeIsNull(a) || !mlirAttributeIsAType(a))
     return mlirValueGetType(v);
   MlirType t = mlirTypeAttrGetValue(a);
-  return mlirTypeIsARankedTensor(t) &&
-                 mlirShapedTypeGetRank(t) == (int64_t)fe_rank(v)
-             ? t
-             : mlirValueGetType(v);
+  bool fits = mlirTypeIsARankedTensor(t)
+                  ? mlirShapedTypeGetRank(t) == (int64_t)fe_rank(v)
+                  : fe_type_is_object(t) && fe_rank(v) == 0 &&
+                        mlirTypeEqual(fe_elem_of(v), s->ir->i64);
+  return fits ? t : mlirValueGetType(v);
 }
 
 /// Expression of dim d in the type's encoding; null: none.
 static MlirAffineExpr side_dim(MlirType t, unsigned d) {
+  if (!mlirTypeIsARankedTensor(t))
+    return (MlirAffineExpr){NULL};
   MlirAttribute e = mlirRankedTensorTypeGetEncoding(t);
   if (mlirAttributeIsNull(e) || !mlirAttributeIsAAffineMap(e))
     return (MlirAffineExpr){NULL};
@@ -213,6 +217,36 @@ static MlirAttribute text(fe_ir *ir, const char *s) {
   return mlirStringAttrGet(ir->ctx, fe_str(s));
 }
 
+/// What an object holds, as ferrule_value_info.element; null for tensors.
+static MlirAttribute describe_held(fe_ir *ir, MlirType t);
+
+static MlirAttribute describe_inner(fe_ir *ir, MlirType t) {
+  MlirNamedAttribute at[3] = {fe_at_i64(ir, "dtype", fe_type_number(t))};
+  unsigned n = 1;
+  if (fe_type_is_object(t)) {
+    at[n++] = fe_at_i64s(ir, "dims", 0, NULL);
+    at[n++] = fe_named(ir, "element", describe_held(ir, t));
+  } else if (mlirTypeIsARankedTensor(t)) { // else no dims: any rank
+    int64_t dims[FE_MAX_RANK];
+    unsigned rank = (unsigned)mlirShapedTypeGetRank(t);
+    for (unsigned d = 0; d < rank; ++d)
+      dims[d] = mlirShapedTypeIsDynamicDim(t, d)
+                    ? INT64_MIN
+                    : mlirShapedTypeGetDimSize(t, d);
+    at[n++] = fe_at_i64s(ir, "dims", rank, dims);
+  }
+  return mlirDictionaryAttrGet(ir->ctx, n, at);
+}
+
+static MlirAttribute describe_held(fe_ir *ir, MlirType t) {
+  MlirAttribute parts[2];
+  unsigned n = fe_type_is_map(t) ? 2 : 1;
+  for (unsigned i = 0; i < n; ++i)
+    parts[i] =
+        describe_inner(ir, n == 2 ? fe_type_map_part(t, i) : fe_type_held(t));
+  return array(ir, n, parts);
+}
+
 /// As in ferrule_value_info.
 static MlirAttribute describe(fe_plan_state *s, const char *list, unsigned i,
                               const char *prefix, MlirValue v) {
@@ -229,16 +263,23 @@ static MlirAttribute describe(fe_plan_state *s, const char *list, unsigned i,
                   : find_symbol(s, side_dim(t, d));
     dims[d] = n >= 0 ? -1 - (int64_t)n : INT64_MIN;
   }
-  fe_dtype dtype = fe_dtype_of_elem(mlirShapedTypeGetElementType(t));
-  MlirNamedAttribute at[] = {
+  MlirNamedAttribute at[4] = {
       fe_at_str(ir, "name", side_name(s, list, i, prefix)),
-      fe_at_i64(ir, "dtype", dtype), fe_at_i64s(ir, "dims", rank, dims)};
-  return mlirDictionaryAttrGet(ir->ctx, FE_COUNT(at), at);
+      fe_at_i64(ir, "dtype", fe_type_number(t)),
+      fe_at_i64s(ir, "dims", rank, dims)};
+  bool object = fe_type_is_object(t);
+  if (object)
+    at[3] = fe_named(ir, "element", describe_held(ir, t));
+  return mlirDictionaryAttrGet(ir->ctx, 3 + object, at);
 }
 
-fe_dtype fe_plan_output_dtype(fe_plan_state *s, unsigned i) {
-  MlirType t = side_type(s, "res_attrs", i, fe_operand(s->ret, i));
-  return fe_dtype_of_elem(mlirShapedTypeGetElementType(t));
+int fe_plan_output_dtype(fe_plan_state *s, unsigned i) {
+  return fe_type_number(side_type(s, "res_attrs", i, fe_operand(s->ret, i)));
+}
+
+bool fe_plan_output_points(fe_plan_state *s, unsigned i) {
+  int t = fe_plan_output_dtype(s, i);
+  return t == FERRULE_STRING || t >= FERRULE_SEQUENCE;
 }
 
 void fe_plan_describe(fe_plan_state *s) {

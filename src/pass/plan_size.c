@@ -181,7 +181,7 @@ static fe_pdim trace_result(fe_plan_state *s, MlirValue v, unsigned d) {
     return of_index(s, fe_operand(op, 1 + d));
   if (fe_op_is(op, "tensor.cast"))
     return fe_pdim_of(s, fe_operand(op, 0), d);
-  if (fe_op_is(op, "kernel.call"))
+  if (fe_op_is(op, "kernel.call") || fe_op_is(op, "kernel.runtime"))
     return fe_pdim_of(
         s, fe_operand(op, (unsigned)fe_attr_i64(op, "ins", 0) + k), d);
   if (fe_op_is(op, "scf.if")) {

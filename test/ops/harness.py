@@ -30,6 +30,8 @@ IR_VERSION = 10
 
 
 def type_of(array):
+    if array.dtype.kind in "OU":
+        return TensorProto.STRING
     return helper.np_dtype_to_tensor_dtype(array.dtype)
 
 
@@ -99,6 +101,8 @@ class Family:
                   for a in inputs]
         what = f"{op} {shapes} {options}"
         constants = options.get("constants", ())
+        inputs = [a.astype(object) if a is not None and a.dtype.kind == "U"
+                  else a for a in inputs]
         feeds = {f"in{i}": a for i, a in enumerate(inputs)
                  if a is not None and i not in constants}
         try:
@@ -113,6 +117,8 @@ class Family:
             return
         for w, (name, g) in zip(want, got.items()):
             w = np.asarray(w)
+            if w.dtype.kind == "U":
+                w = w.astype(object)
             if w.shape != g.shape or w.dtype != g.dtype:
                 self.fail(what, f"{name} is {g.dtype}{list(g.shape)}, not "
                                 f"{w.dtype}{list(w.shape)}")
@@ -125,6 +131,9 @@ class Family:
                 ok = np.allclose(g, w, r, a, equal_nan=True)
             else:
                 ok = np.array_equal(g, w)
+            if not ok and w.dtype.kind == "O":
+                self.fail(what, f"{name} is {g.tolist()}, not {w.tolist()}")
+                return
             if not ok:
                 bad = np.argwhere(~np.isclose(
                     g.astype(np.float64), w.astype(np.float64), r, a,

@@ -27,6 +27,8 @@ static fe_status read_reduction(fe_lower *l, enum reduction *out) {
   for (unsigned i = 0; i < FE_COUNT(reductions); ++i)
     if (!strcmp(name, reductions[i])) {
       *out = (enum reduction)i;
+      if (*out != NONE && l->out_type[0] == FE_STRING)
+        return fe_lower_error(l, NULL, "strings have no reduction '%s'", name);
       return FE_OK;
     }
   return fe_lower_error(l, NULL, "reduction cannot be '%s'", name);
@@ -341,7 +343,7 @@ const fe_op_row fe_family_scatter[] = {
      .since = 11,
      .inputs = "data:T, indices:I, updates:T",
      .outputs = "output:T",
-     .types = "T=real,bool;I=i32,i64",
+     .types = "T=real,bool,str;I=i32,i64",
      .attrs = elements_attrs,
      .infer = infer_elements,
      .lower = lower_elements},
@@ -349,7 +351,7 @@ const fe_op_row fe_family_scatter[] = {
      .since = 9,
      .inputs = "data:T, indices:I, updates:T",
      .outputs = "output:T",
-     .types = "T=real,bool;I=i32,i64",
+     .types = "T=real,bool,str;I=i32,i64",
      .attrs = elements_attrs,
      .infer = infer_elements,
      .lower = lower_elements},
@@ -357,7 +359,7 @@ const fe_op_row fe_family_scatter[] = {
      .since = 11,
      .inputs = "data:T, indices:I, updates:T",
      .outputs = "output:T",
-     .types = "T=real,bool;I=i64",
+     .types = "T=real,bool,str;I=i64",
      .attrs = nd_attrs,
      .infer = infer_nd,
      .lower = lower_nd},
