@@ -254,6 +254,14 @@ def test_dims(scratch):
             out=r"output: float32\[2,1\]")
 
 
+def test_open_dims(scratch):
+    """Sizes that the model fixes are left open."""
+    ferrule("info", MNIST, "--dim", "*.dim0=batch", out=r"float\[batch,1,28,28\]")
+    ferrule("info", MNIST, "--dynamic", out=r"Input3.dim0,Input3.dim1,")
+    ferrule("info", MNIST, "--dynamic", "--dim", "*.dim1=1",
+            out=r"Input3.dim0,1,Input3.dim2,")
+
+
 PROGRAM = """
 #include "digit.h"
 #include "face.h"

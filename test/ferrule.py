@@ -1,6 +1,7 @@
 """libferrule and compiled models from Python, for tests and benchmarks.
 
-    model = ferrule.load("model.onnx", ["batch=1"])  # into this process
+    # into this process; dims as for the program's --dim
+    model = ferrule.load("model.onnx", ["batch=1", "x.dim1=?"])
     ferrule.compile("model.onnx", "model.so")
     model = ferrule.open("model.so")
     outputs = model.run({"x": array})           # arrays by name
@@ -90,6 +91,10 @@ class Dim(c.Structure):
     _fields_ = [("name", c.c_char_p), ("value", c.c_int64)]
 
 
+class OpenDim(c.Structure):
+    _fields_ = [("name", c.c_char_p), ("symbol", c.c_char_p)]
+
+
 DIAGNOSTIC = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(Diagnostic))
 
 
@@ -100,7 +105,9 @@ class Options(c.Structure):
                 ("n_dims", c.c_size_t), ("weights_beside", c.c_bool),
                 ("profile", c.c_bool), ("diagnostic", DIAGNOSTIC),
                 ("progress", c.c_void_p), ("user", c.c_void_p),
-                ("header", c.c_char_p)]
+                ("header", c.c_char_p),
+                ("open_dims", c.POINTER(OpenDim)),
+                ("n_open_dims", c.c_size_t)]
 
 
 class Error(Exception):
@@ -147,8 +154,12 @@ def _call(function, path, output, dims=(), **options):
 
     o = Options(diagnostic=DIAGNOSTIC(receive), **options)
     pairs = [d.split("=") for d in dims]
-    o.dims = (Dim * len(pairs))(*[(n.encode(), int(v)) for n, v in pairs])
-    o.n_dims = len(pairs)
+    fixed = [(n.encode(), int(v)) for n, v in pairs if v.isdigit()]
+    opened = [(n.encode(), None if v == "?" else v.encode())
+              for n, v in pairs if not v.isdigit()]
+    o.dims, o.n_dims = (Dim * len(fixed))(*fixed), len(fixed)
+    o.open_dims = (OpenDim * len(opened))(*opened)
+    o.n_open_dims = len(opened)
     if isinstance(output, str):
         status = function(path.encode(), output.encode(), c.byref(o))
     else:

@@ -52,11 +52,22 @@ typedef struct ferrule_diagnostic {
   const char *hint; // the next step
 } ferrule_diagnostic;
 
-/// Fixes a symbolic dim: {"batch", 1}.
+/// Fixes a dim of the inputs: {"batch", 1}. A dim is called what the model
+/// calls it; each one also INPUT.dimN, as in "x.dim0". '*' in a name stands for
+/// any text. What fits several is decided by the last one.
 typedef struct ferrule_dim {
   const char *name;
   int64_t value;
 } ferrule_dim;
+
+/// Leaves a dim of the inputs open, whatever size the model gives it, before
+/// `dims` fixes any: {"x.dim0", "batch"}. Dims of one name have one size. A
+/// name with '*' leaves those out on whose size the number of dims of another
+/// value depends, such as the length of the shape of a Reshape.
+typedef struct ferrule_open_dim {
+  const char *name;
+  const char *symbol; // its name from then on; NULL: the one that it has
+} ferrule_open_dim;
 
 /// How to compile; zero means the default everywhere.
 typedef struct ferrule_options {
@@ -75,6 +86,8 @@ typedef struct ferrule_options {
   void (*progress)(void *user, const char *phase);
   void *user;
   const char *header; // ferrule_compile: a C header to write; NULL: none
+  const ferrule_open_dim *open_dims;
+  size_t n_open_dims;
 } ferrule_options;
 
 /// Compiles the model at `path` (.onnx, or a phase's dump .mlir) into `output`,

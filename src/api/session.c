@@ -183,7 +183,14 @@ ferrule_status fe_session_read_memory(fe_session *s, const void *data,
   fe_dim_value *dims = FE_NEW_N(s->arena, fe_dim_value, s->options.n_dims + 1);
   for (size_t i = 0; i < s->options.n_dims; i++)
     dims[i] = (fe_dim_value){s->options.dims[i].name, s->options.dims[i].value};
-  fe_import_options o = {.dims = dims, .n_dims = s->options.n_dims};
+  fe_open_dim *open = FE_NEW_N(s->arena, fe_open_dim, s->options.n_open_dims);
+  for (size_t i = 0; i < s->options.n_open_dims; i++)
+    open[i] = (fe_open_dim){s->options.open_dims[i].name,
+                            s->options.open_dims[i].symbol};
+  fe_import_options o = {.dims = dims,
+                         .n_dims = s->options.n_dims,
+                         .open = open,
+                         .n_open = s->options.n_open_dims};
   fe_source_init(&s->source, &s->diags, s->arena, *path ? path : NULL, data,
                  size);
   if (fe_import_onnx(&s->ir, &s->source, &o, &s->module) != FE_OK ||

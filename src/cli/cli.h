@@ -48,6 +48,9 @@ typedef struct fe_cli {
   int n_positional;
   ferrule_options options; // of compilation, filled in by fe_cli_next
   ferrule_dim dims[64];
+  ferrule_open_dim open_dims[64];
+  char *kept[128]; // names in those two
+  size_t n_kept;
   bool quiet, colour;
   unsigned messages; // diagnostics shown
   // progress on a terminal

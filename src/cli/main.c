@@ -13,34 +13,66 @@
 
 //===-- Options of compilation, shared by most subcommands ------------------//
 
-enum { OPT_TARGET, OPT_DIM, OPT_PREFIX, OPT_LEVEL, OPT_JOBS, OPT_QUIET };
 const fe_cli_option fe_shared_options[] = {
     {"target", 0, "CPU",
      "native (default), x86-64-v2, x86-64-v3, x86-64-v4, aarch64"},
     {"cpu", 0, "CPU", "the same as --target"},
-    {"dim", 0, "NAME=N", "fix a symbolic dimension, as in --dim batch=1"},
+    {"dim", 0, "NAME=N",
+     "fix a dimension of an input, as in --dim batch=1 or, for the first one "
+     "of "
+     "input x, --dim x.dim0=1; '*' in NAME stands for any text"},
+    {"dim", 0, "NAME=SYMBOL",
+     "leave it open instead, whatever size the model gives it; equal symbols "
+     "are equal sizes; '?' makes one for each, as in --dim '*.dim0=?'"},
+    {"dynamic", 0, NULL,
+     "leave all dimensions of all inputs open: --dim '*=?'"},
     {"prefix", 0, "NAME", "of the exported symbols (default: ferrule)"},
     {NULL, 'O', "N", "optimization 1 to 3 (default 3)"},
     {"jobs", 'j', "N", "threads of the compiler (default: one per core)"},
     {"quiet", 'q', NULL, "no progress"},
     {0}};
 
-static bool take_dim(fe_cli *c, const char *text) {
-  const char *eq = strchr(text, '=');
-  char *end;
-  long long v = eq ? strtoll(eq + 1, &end, 10) : -1;
-  if (!eq || eq == text || *end || v < 0) {
-    fe_cli_usage(c, "--dim wants NAME=N, not '%s'", text);
+/// A copy that main frees; NULL, reported, when there are too many.
+static char *keep(fe_cli *c, const char *text, size_t n) {
+  if (c->n_kept == FE_COUNT(c->kept)) {
+    fe_cli_usage(c, "more than %zu --dim", FE_COUNT(c->kept) / 2);
+    return NULL;
+  }
+  return c->kept[c->n_kept++] = strndup(text, n);
+}
+
+static bool open_dim(fe_cli *c, const char *name, const char *symbol) {
+  if (c->options.n_open_dims == FE_COUNT(c->open_dims)) {
+    fe_cli_usage(c, "more than %zu open dimensions", FE_COUNT(c->open_dims));
     return false;
   }
+  c->open_dims[c->options.n_open_dims++] = (ferrule_open_dim){name, symbol};
+  c->options.open_dims = c->open_dims;
+  return true;
+}
+
+static bool take_dim(fe_cli *c, const char *text) {
+  const char *eq = strchr(text, '=');
+  const char *to = eq ? eq + 1 : "";
+  bool number = *to && strchr("+-0123456789", *to);
+  char *end;
+  long long v = number ? strtoll(to, &end, 10) : 0;
+  if (!*to || eq == text || (number && (*end || v < 0))) {
+    fe_cli_usage(c, "--dim wants NAME=N or NAME=SYMBOL, not '%s'", text);
+    return false;
+  }
+  char *name = keep(c, text, (size_t)(eq - text));
+  if (!name)
+    return false;
+  if (!number)
+    return open_dim(c, name, strcmp(to, "?") ? to : NULL);
   if (c->options.n_dims == FE_COUNT(c->dims)) {
     fe_cli_usage(c, "more than %zu --dim", FE_COUNT(c->dims));
     return false;
   }
-  char *name = strndup(text, (size_t)(eq - text));
   c->dims[c->options.n_dims++] = (ferrule_dim){name, v};
   c->options.dims = c->dims;
-  return name != NULL;
+  return true;
 }
 
 static bool take_number(fe_cli *c, const char *text, int low, int high,
@@ -67,6 +99,8 @@ static bool take_shared(fe_cli *c, const fe_cli_option *o, const char *value) {
     c->options.target = value;
   else if (!strcmp(o->name, "dim"))
     return take_dim(c, value);
+  else if (!strcmp(o->name, "dynamic"))
+    return open_dim(c, "*", NULL);
   else if (!strcmp(o->name, "prefix"))
     c->options.prefix = value;
   return true;
@@ -274,8 +308,8 @@ int main(int argc, char **argv) {
       }
     int code = k->run(&c);
     fe_cli_done(&c);
-    for (size_t i = 0; i < c.options.n_dims; i++)
-      free((char *)c.dims[i].name);
+    for (size_t i = 0; i < c.n_kept; i++)
+      free(c.kept[i]);
     if (fflush(stdout) && !code) {
       perror("ferrule: standard output");
       code = EXIT_REFUSED;

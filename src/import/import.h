@@ -113,6 +113,29 @@ const char *fe_domain(const onnx_NodeProto *n); // "" for ai.onnx
 /// Constant with the contents of a tensor, blobs staying in their file.
 MlirValue fe_import_tensor(fe_import *im, const fe_tensor *t);
 
+//===-- Dims of the inputs --------------------------------------------------//
+
+/// What the user says about them, and what became of it.
+typedef struct fe_given_dims {
+  fe_ir *ir;
+  const fe_import_options *options;
+  bool *found;    // which of options->open, then ->dims, fit a dim
+  bool may_close; // some were opened by a name with '*'
+  fe_map opened;  // those, by the symbol's name: lists
+  fe_map closed;  // those that are to stay as the model has them, by name
+} fe_given_dims;
+void fe_given_dims_init(fe_given_dims *g, fe_ir *ir,
+                        const fe_import_options *options);
+/// Dim i of an input as it is to be.
+FE_NODISCARD fe_status fe_given_dim(fe_given_dims *g, const char *input,
+                                    size_t i, const onnx_Dimension *d,
+                                    MlirAffineExpr *out);
+/// After all inputs: reports names that fit none.
+FE_NODISCARD fe_status fe_given_dims_check(const fe_given_dims *g);
+/// Leaves out of '*' what ir->decisive names. False: there is nothing in it
+/// that was not left out already.
+bool fe_given_dims_close(fe_given_dims *g);
+
 //===-- Nodes ---------------------------------------------------------------//
 
 /// One node being made: its resolved inputs and attributes.

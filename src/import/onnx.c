@@ -52,43 +52,11 @@ static fe_status check_versions(fe_import *im) {
 
 typedef struct inputs {
   fe_import *im;
-  const fe_import_options *options;
-  bool *found; // which of options->dims occur
+  fe_given_dims *given;
   size_t n;
   const char **names;
   MlirType *types;
 } inputs;
-
-/// The value that the user gives a dim; false: none.
-static bool given_dim(inputs *in, const char *name, int64_t *out) {
-  for (size_t i = 0; i < in->options->n_dims; i++)
-    if (!strcmp(in->options->dims[i].name, name)) {
-      in->found[i] = true;
-      *out = in->options->dims[i].value;
-      return true;
-    }
-  return false;
-}
-
-static fe_status read_dim(inputs *in, const char *input, size_t i,
-                          const onnx_Dimension *d, MlirAffineExpr *out) {
-  fe_ir *ir = in->im->ir;
-  int64_t n = d->has_dim_value ? d->dim_value : -1;
-  bool named = d->dim_param && *d->dim_param;
-  if (n < 0) {
-    const char *name =
-        named ? d->dim_param : fe_printf(ir->arena, "%s.dim%zu", input, i);
-    if (!given_dim(in, name, &n)) {
-      *out = fe_dim_symbol(ir, fe_symbol(ir, name));
-      return FE_OK;
-    }
-    if (n < 0)
-      return fe_error(ir->diags, (fe_where){.attr = input}, NULL,
-                      "the dimension '%s' cannot be %" PRId64, name, n);
-  }
-  *out = fe_dim_const(ir, n);
-  return FE_OK;
-}
 
 static const char *kind_of(const onnx_TypeProto *t) {
   return !t                      ? "a value without type"
@@ -174,8 +142,9 @@ static fe_status read_type(inputs *in, const onnx_ValueInfoProto *v,
                     name, t->shape->dim.n, FE_MAX_RANK);
   int64_t sizes[FE_MAX_RANK], count;
   for (unsigned i = 0; i < d.rank; i++) {
-    if (read_dim(in, name, i, FE_PROTO_AT(Dimension, t->shape->dim, i),
-                 &d.d[i]) != FE_OK)
+    if (fe_given_dim(in->given, name, i,
+                     FE_PROTO_AT(Dimension, t->shape->dim, i),
+                     &d.d[i]) != FE_OK)
       return FE_FAILED;
     sizes[i] = fe_dim_static(d.d[i]);
     sizes[i] = sizes[i] == FE_DYN ? 1 : sizes[i];
@@ -213,24 +182,6 @@ static fe_status read_inputs(inputs *in) {
     in->names[in->n++] = name;
   }
   return ok;
-}
-
-static fe_status check_given_dims(const inputs *in) {
-  fe_ir *ir = in->im->ir;
-  for (size_t i = 0; i < in->options->n_dims; i++) {
-    if (in->found[i])
-      continue;
-    fe_buf names = {0};
-    for (size_t k = 0; k < ir->symbols.n && k < 16; k++)
-      fe_buf_printf(ir->arena, &names, "%s%s", k ? ", " : "",
-                    ir->symbols.at[k]);
-    return fe_error(
-        ir->diags, (fe_where){0},
-        names.n ? fe_printf(ir->arena, "open dimensions are: %s", names.at)
-                : "all dimensions of the inputs are fixed",
-        "no input has a dimension called '%s'", in->options->dims[i].name);
-  }
-  return FE_OK;
 }
 
 //===-- The main function ---------------------------------------------------//
@@ -318,6 +269,51 @@ static fe_status make_main(fe_import *im, MlirModule module, const inputs *in) {
   return fe_ir_ok(ir, "import", module);
 }
 
+/// One attempt: the module with the inputs' dims as `given` leaves them.
+static fe_status make_module(fe_import *im, fe_given_dims *given,
+                             MlirModule *out) {
+  fe_ir *ir = im->ir;
+  inputs in = {.im = im, .given = given};
+  if (read_inputs(&in) != FE_OK || fe_given_dims_check(given) != FE_OK)
+    return FE_FAILED;
+  ir->loc = mlirLocationUnknownGet(ir->ctx);
+  MlirModule module = mlirModuleCreateEmpty(ir->loc);
+  fe_point before = fe_point_save(ir);
+  fe_status ok = make_main(im, module, &in);
+  fe_point_restore(ir, before);
+  if (ok != FE_OK)
+    mlirModuleDestroy(module);
+  else
+    *out = module;
+  return ok;
+}
+
+/// An attempt whose messages are not shown when another one is worth making,
+/// because dims were opened on which a rank depends. Gives false then.
+static bool attempt(fe_import *im, fe_given_dims *given, MlirModule *out,
+                    fe_status *ok) {
+  fe_ir *ir = im->ir;
+  fe_diags before = *ir->diags;
+  fe_import fresh = *im;
+  bool failed = ir->failed;
+  const char *failure = ir->failure;
+  if (given->may_close)
+    ir->diags->fn = NULL;
+  *ok = make_module(im, given, out);
+  ir->diags->fn = before.fn;
+  if (*ok == FE_OK || !given->may_close)
+    return true;
+  // Once more: to close dims, or else to show what is wrong.
+  given->may_close = fe_given_dims_close(given);
+  *ir->diags = before;
+  *im = fresh;
+  ir->failed = failed;
+  ir->failure = failure;
+  ir->symbols.n = 0;
+  ir->contents_memo = (fe_map){0};
+  return false;
+}
+
 fe_status fe_import_onnx(fe_ir *ir, fe_source *source,
                          const fe_import_options *options, MlirModule *out) {
   static const fe_import_options none;
@@ -326,25 +322,23 @@ fe_status fe_import_onnx(fe_ir *ir, fe_source *source,
                   .diags = ir->diags,
                   .source = source,
                   .errors = ir->diags->errors};
-  inputs in = {.im = &im, .options = options ? options : &none};
   onnx_ModelProto *model;
   *out = (MlirModule){0};
   if (fe_proto_model(ir->diags, ir->arena, source->path, source->bytes.data,
                      source->bytes.size, &model) != FE_OK)
     return FE_FAILED;
   im.model = model;
-  in.found = FE_NEW_N(im.arena, bool, in.options->n_dims);
-  if (check_versions(&im) != FE_OK || fe_functions_index(&im) != FE_OK ||
-      read_inputs(&in) != FE_OK || check_given_dims(&in) != FE_OK)
+  if (check_versions(&im) != FE_OK || fe_functions_index(&im) != FE_OK)
     return FE_FAILED;
-  ir->loc = mlirLocationUnknownGet(ir->ctx);
-  MlirModule module = mlirModuleCreateEmpty(ir->loc);
-  fe_point before = fe_point_save(ir);
-  fe_status ok = make_main(&im, module, &in);
-  fe_point_restore(ir, before);
-  if (ok != FE_OK)
-    mlirModuleDestroy(module);
-  else
-    *out = module;
+  fe_given_dims given;
+  fe_given_dims_init(&given, ir, options ? options : &none);
+  fe_status ok;
+  while (!attempt(&im, &given, out, &ok)) {
+  }
+  for (size_t i = 0; ok == FE_OK && i < given.closed.n; i++)
+    fe_report(ir->diags, FE_SEV_NOTE, (fe_where){0}, NULL,
+              "the size '%s' stays as it is in the model: the number of "
+              "dimensions of a value depends on it",
+              (const char *)given.closed.entries[i].key);
   return ok;
 }

@@ -13,16 +13,23 @@
 #define FE_ONNX_MAX_IR 14
 #define FE_ONNX_MAX_OPSET 28
 
-/// Fixes a symbolic dim: --dim NAME=VALUE. Unnamed dims of an input x are
-/// called x.dim0, x.dim1, ...
+/// Fixes dims of the inputs: --dim NAME=VALUE. What names mean: see
+/// ferrule_dim and ferrule_open_dim in ferrule/compiler.h.
 typedef struct fe_dim_value {
   const char *name;
   int64_t value;
 } fe_dim_value;
 
+/// Opens dims: --dim NAME=SYMBOL, or with NULL --dim NAME=?.
+typedef struct fe_open_dim {
+  const char *name, *symbol;
+} fe_open_dim;
+
 typedef struct fe_import_options {
   const fe_dim_value *dims;
   size_t n_dims;
+  const fe_open_dim *open;
+  size_t n_open;
 } fe_import_options;
 
 /// Builds `func.func @main` in the onnx form (docs/architecture.md) from the

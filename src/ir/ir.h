@@ -108,8 +108,9 @@ typedef struct fe_ir {
   MlirAttribute parallel, reduction; // iterator types of linalg
   bool soft_half; // no instructions between f16 and f32; set by caller
   MlirType index, i1, i8, i16, i32, i64, f16, bf16, f32, f64, none, ptr;
-  fe_vec(const char *) symbols; // names of symbolic dims; see fe_symbol
-  unsigned contents_depth;      // state of fe_contents_of
+  fe_vec(const char *) symbols;  // names of symbolic dims; see fe_symbol
+  fe_vec(const char *) decisive; // symbols on which ranks were found to depend
+  unsigned contents_depth;       // state of fe_contents_of
   fe_map contents_memo;
 } fe_ir;
 

@@ -13,6 +13,8 @@
 
 /// Surely not negative, whatever the symbols are (they are sizes).
 bool fe_dim_nonneg(MlirAffineExpr e);
+/// Whether a dim is n, as far as can be told when compiling.
+bool fe_dim_may_be(MlirAffineExpr e, int64_t n);
 /// Product of dims [from, to).
 MlirAffineExpr fe_dims_product(fe_ir *ir, const fe_dims *d, unsigned from,
                                unsigned to);
@@ -56,6 +58,12 @@ void fe_check_dims(fe_lower *l, unsigned a, unsigned i, unsigned b, unsigned j,
                    const char *message);
 /// Checks that two index values of main are equal.
 void fe_check_equal(fe_lower *l, MlirValue a, MlirValue b, const char *message);
+/// Element i of a list that the run gives, as an index value of main;
+/// `otherwise` where the list is shorter.
+MlirValue fe_list_element(fe_lower *l, MlirValue list, MlirValue i,
+                          MlirValue otherwise);
+/// Its length: of a scalar 1.
+MlirValue fe_list_length(fe_lower *l, MlirValue list);
 /// An index of the model for a dim: negative ones count from the end; then
 /// moved into the dim, so that nothing outside is read.
 MlirValue fe_wrapped_index(fe_ir *ir, MlirValue index, MlirValue dim);

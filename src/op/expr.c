@@ -25,6 +25,11 @@ bool fe_dim_nonneg(MlirAffineExpr e) {
   return fe_dim_nonneg(a) && fe_dim_nonneg(b);
 }
 
+bool fe_dim_may_be(MlirAffineExpr e, int64_t n) {
+  int64_t known = fe_dim_static(e);
+  return known == n || known == FE_DYN;
+}
+
 MlirAffineExpr fe_dims_product(fe_ir *ir, const fe_dims *d, unsigned from,
                                unsigned to) {
   MlirAffineExpr e = fe_dim_const(ir, 1);

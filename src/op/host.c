@@ -38,6 +38,32 @@ void fe_check_equal(fe_lower *l, MlirValue a, MlirValue b,
   fe_check(l, fe_cmp(l->ir, FE_EQ, a, b), message);
 }
 
+MlirValue fe_list_length(fe_lower *l, MlirValue list) {
+  return fe_rank(list) ? fe_size(l, list, 0) : fe_index(l->ir, 1);
+}
+
+MlirValue fe_list_element(fe_lower *l, MlirValue list, MlirValue i,
+                          MlirValue otherwise) {
+  fe_ir *ir = l->ir;
+  int64_t at, n = fe_rank(list) ? fe_static_dim(list, 0) : 1;
+  if (fe_index_const(i, &at) && n != FE_DYN)
+    return at >= 0 && at < n ? fe_read_index(l, list, at) : otherwise;
+  if (!fe_rank(list))
+    return fe_select(ir, fe_cmp(ir, FE_EQ, i, fe_index(ir, 0)),
+                     fe_read_index(l, list, 0), otherwise);
+  MlirValue inside = fe_and(ir, fe_cmp(ir, FE_GE, i, fe_index(ir, 0)),
+                            fe_cmp(ir, FE_LT, i, fe_list_length(l, list)));
+  fe_region r = fe_if_begin(ir, inside, 1, &ir->index, true);
+  MlirType elem = fe_elem_of(list);
+  MlirValue v =
+      fe_to_index(ir, fe_first(FE_OP(ir, "tensor.extract", .n_operands = 2,
+                                     .operands = (MlirValue[]){list, i},
+                                     .n_results = 1, .results = &elem)));
+  fe_if_else(ir, &r, 1, &v);
+  fe_if_end(ir, &r, 1, &otherwise);
+  return fe_result(r.op, 0);
+}
+
 MlirValue fe_wrapped_index(fe_ir *ir, MlirValue index, MlirValue dim) {
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
   MlirValue v = fe_select(ir, fe_cmp(ir, FE_LT, index, zero),

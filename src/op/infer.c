@@ -46,6 +46,56 @@ MlirAffineExpr fe_fresh_dim(fe_infer *f) {
   return fe_dim_symbol(f->ir, fe_symbol(f->ir, NULL));
 }
 
+/// Notes the symbols of e; gives the name of one of them.
+static const char *decisive_symbols(fe_ir *ir, MlirAffineExpr e) {
+  if (mlirAffineExprIsNull(e))
+    return NULL;
+  if (mlirAffineExprIsASymbol(e)) {
+    size_t s = (size_t)mlirAffineSymbolExprGetPosition(e);
+    if (s >= ir->symbols.n)
+      return NULL;
+    fe_push(ir->arena, &ir->decisive, ir->symbols.at[s]);
+    return ir->symbols.at[s];
+  }
+  if (!mlirAffineExprIsABinary(e))
+    return NULL;
+  const char *l = decisive_symbols(ir, mlirAffineBinaryOpExprGetLHS(e));
+  const char *r = decisive_symbols(ir, mlirAffineBinaryOpExprGetRHS(e));
+  return l ? l : r;
+}
+
+fe_status fe_need_size(fe_infer *f, unsigned i, unsigned dim) {
+  fe_dims d;
+  if (fe_in_dims(f, i, &d))
+    return FE_FAILED;
+  fe_sig sig;
+  fe_sig_parse(f->row->inputs, &sig);
+  fe_where where = f->where;
+  where.attr = sig.n ? sig.at[i < sig.n ? i : sig.n - 1].name : NULL;
+  const char *symbol = dim < d.rank ? decisive_symbols(f->ir, d.d[dim]) : NULL;
+  return fe_error(
+      f->ir->diags, where,
+      symbol ? fe_printf(f->ir->arena, "fix the size, as in --dim %s=2", symbol)
+             : NULL,
+      "the number of dimensions of the result depends on the size "
+      "of input %u, which is only known in the run",
+      i);
+}
+
+fe_status fe_rank_from(fe_infer *f, unsigned i, unsigned *out) {
+  fe_dims d;
+  if (fe_in_dims(f, i, &d))
+    return FE_FAILED;
+  int64_t n = d.rank == 1 ? fe_dim_static(d.d[0]) : -1;
+  if (n == FE_DYN)
+    return fe_need_size(f, i, 0);
+  if (n < 0 || n > FE_MAX_RANK)
+    return fe_infer_error(
+        f, NULL, "input %u must be a list of at most %d sizes", i, FE_MAX_RANK);
+  *out = (unsigned)n;
+  return FE_OK;
+}
+
 fe_status fe_broadcast_dims(fe_infer *f, const fe_dims *a, const fe_dims *b,
                             fe_dims *out) {
   fe_dims r = {.rank = a->rank > b->rank ? a->rank : b->rank};

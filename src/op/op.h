@@ -108,6 +108,11 @@ fe_dtype fe_in_dtype(const fe_infer *f, unsigned i); // UNDEFINED when absent
 void fe_out_tensor(fe_infer *f, unsigned i, fe_dtype t, const fe_dims *d);
 /// A dim only known at run time, from data: a fresh symbol.
 MlirAffineExpr fe_fresh_dim(fe_infer *f);
+/// Reports that the result's rank depends on dim `dim` of operand `i`, which is
+/// not known.
+fe_status fe_need_size(fe_infer *f, unsigned i, unsigned dim);
+/// The rank that a 1-D operand, a list of sizes, stands for.
+FE_NODISCARD fe_status fe_rank_from(fe_infer *f, unsigned i, unsigned *out);
 /// Numpy broadcasting of a and b into out (may be a). Two different symbols
 /// give a fresh one; contradictory sizes are reported.
 FE_NODISCARD fe_status fe_broadcast_dims(fe_infer *f, const fe_dims *a,

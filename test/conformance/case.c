@@ -12,8 +12,10 @@
 
 #include "ferrule/compiler.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 typedef struct session {
@@ -101,13 +103,16 @@ static void release(void *user, void *block) {
   free(block);
 }
 
-/// The light cases' input: arange(n) / n.
-static void fill_light(ferrule_tensor *in, const ferrule_value_info *info) {
+/// The light cases' input: arange(n) / n, in the shape that the file declares.
+static void fill_light(ferrule_tensor *in, const onnx_ValueInfoProto *info) {
   int64_t n = 1;
-  in->dtype = info->dtype;
-  in->rank = info->rank;
-  for (int32_t d = 0; d < info->rank; d++)
-    n *= in->dims[d] = info->dims[d] > 0 ? info->dims[d] : 1;
+  const fe_list *dims = &info->type->tensor_type->shape->dim;
+  in->dtype = info->type->tensor_type->elem_type;
+  in->rank = (int32_t)dims->n;
+  for (int32_t d = 0; d < in->rank; d++) {
+    const onnx_Dimension *dim = FE_PROTO_AT(Dimension, *dims, (size_t)d);
+    n *= in->dims[d] = dim->dim_value > 0 ? dim->dim_value : 1;
+  }
   float *data = malloc((size_t)n * sizeof *data);
   for (int64_t i = 0; i < n; i++)
     data[i] = (float)i / (float)n;
@@ -135,7 +140,11 @@ static const char *run_set(session *s, const test_case *c, const char *dir) {
     memcpy(in[k].dims, t.dims, t.rank * sizeof *t.dims);
   }
   if (c->light)
-    fill_light(in, m->inputs);
+    for (uint32_t i = 0; i < g->input.n; i++) {
+      const onnx_ValueInfoProto *v = FE_PROTO_AT(ValueInfoProto, g->input, i);
+      if (strcmp(v->name, m->inputs->name) == 0)
+        fill_light(in, v);
+    }
 
   int64_t symbols[FERRULE_MAX_SYMBOLS];
   int status = ferrule_model_symbols(m, in, symbols);
@@ -162,39 +171,57 @@ static const char *run_set(session *s, const test_case *c, const char *dir) {
   return NULL;
 }
 
-outcome case_run(fe_arena *arena, const test_case *c, const char **op,
-                 const char **why) {
-  session s = {.arena = arena};
-  s.diags = (fe_diags){.arena = arena, .file = c->model};
+/// As case_run; *why is set where the outcome is not PASSED.
+static outcome compile_and_run(session *s, const test_case *c, result *out,
+                               const char **why) {
   fe_file file;
   onnx_ModelProto *proto;
-  *op = "(unread)";
   *why = "the model cannot be read";
-  if (fe_file_map(&s.diags, c->model, &file) ||
-      fe_proto_model(&s.diags, arena, c->model, file.data, file.size, &proto) ||
+  snprintf(out->op, sizeof out->op, "(unread)");
+  if (fe_file_map(&s->diags, c->model, &file) ||
+      fe_proto_model(&s->diags, s->arena, c->model, file.data, file.size,
+                     &proto) ||
       !proto->graph)
     return FAILED;
-  s.proto = proto;
-  *op = subject(c, proto->graph);
+  s->proto = proto;
+  snprintf(out->op, sizeof out->op, "%s", subject(c, proto->graph));
 
+  static const ferrule_open_dim all = {"*", NULL};
   ferrule_program *program;
-  ferrule_options options = {
-      .opt_level = 1, .threads = 1, .diagnostic = keep_first, .user = &s};
+  ferrule_options options = {.opt_level = 1,
+                             .threads = 1,
+                             .diagnostic = keep_first,
+                             .user = s,
+                             .open_dims = &all,
+                             .n_open_dims = c->mode == DYNAMIC};
+  double begin = fe_now();
   ferrule_status status = ferrule_load(c->model, &options, &program);
+  out->seconds = fe_now() - begin;
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  out->peak = (int64_t)usage.ru_maxrss * 1024;
   if (status != FERRULE_OK) {
-    *why = s.first ? s.first : "no diagnostic";
-    return status == FERRULE_REFUSED && s.first ? REFUSED : FAILED;
+    *why = s->first ? s->first : "no diagnostic";
+    return status == FERRULE_REFUSED && s->first ? REFUSED : FAILED;
   }
-  s.model = ferrule_program_model(program);
+  s->model = ferrule_program_model(program);
   unsigned sets = 0;
   for (;; sets++) {
-    const char *dir = fe_printf(arena, "%s/test_data_set_%u", c->data, sets);
+    const char *dir = fe_printf(s->arena, "%s/test_data_set_%u", c->data, sets);
     if (c->light ? sets : access(dir, R_OK) != 0)
       break;
-    *why = run_set(&s, c, dir);
+    *why = run_set(s, c, dir);
     if (*why)
       return FAILED;
   }
-  *why = sets ? NULL : "the case has no data";
+  *why = sets ? "" : "the case has no data";
   return sets ? PASSED : FAILED;
+}
+
+void case_run(fe_arena *arena, const test_case *c, result *out) {
+  session s = {.arena = arena};
+  const char *why;
+  s.diags = (fe_diags){.arena = arena, .file = c->model};
+  out->outcome = compile_and_run(&s, c, out, &why);
+  snprintf(out->why, sizeof out->why, "%s", why);
 }

@@ -3,19 +3,17 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// usage: conformance [--jobs N] [--filter TEXT] [--known FILE] [--list FILE]
-//                    [--verbose] DATA
-//
 // DATA holds node/, simple/, light/, ... of the official backend test data.
 // Every case runs in a child with a time and a memory limit, so a crash is one
-// row of the table and no more. Prints a table per folder and per operator and
-// every case that failed. --list writes one line per case.
+// row of the table and no more: as the model is, and with the dims of all its
+// inputs open. Prints a table per folder and per operator and every case that
+// failed.
 //
 // Exit code 1 when a case crashed, or failed without being listed in the
 // --known file (one name a line), or passed though listed.
 //
 //===----------------------------------------------------------------------===//
-#define _DEFAULT_SOURCE
+
 #include "conformance.h"
 
 #include <dirent.h>
@@ -28,16 +26,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECONDS = 60, MAX_JOBS = 64, TEXT = 512 };
+enum { SECONDS = 60, MAX_JOBS = 64 };
 #define MEMORY_LIMIT ((rlim_t)8 << 30)
-static const char *const outcome_names[OUTCOMES] = {"passed", "refused",
-                                                    "failed", "crashed"};
-
-typedef struct result {
-  outcome outcome;
-  char op[64];
-  char why[TEXT];
-} result;
 
 typedef struct job {
   size_t index; // of the case
@@ -45,8 +35,6 @@ typedef struct job {
   int fd;
   double start;
 } job;
-
-typedef fe_vec(test_case) case_list;
 
 static int by_name(const void *a, const void *b) {
   return strcmp(*(char *const *)a, *(char *const *)b);
@@ -101,10 +89,8 @@ static _Noreturn void child(const test_case *c, int fd) {
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   alarm(SECONDS);
   fe_arena *arena = fe_arena_create(NULL);
-  const char *op = "", *why = NULL;
-  result r = {.outcome = case_run(arena, c, &op, &why)};
-  snprintf(r.op, sizeof r.op, "%s", op);
-  snprintf(r.why, sizeof r.why, "%s", why ? why : "");
+  result r = {0};
+  case_run(arena, c, &r);
   for (char *p = r.why; *p; p++)
     if (*p == '\n')
       *p = ' ';
@@ -142,11 +128,11 @@ static void finish(job *j, result *r) {
     return;
   *r = (result){.outcome = CRASHED, .op = "(crashed)"};
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-    snprintf(r->why, TEXT, "took longer than %d s", SECONDS);
+    snprintf(r->why, sizeof r->why, "took longer than %d s", SECONDS);
   else if (WIFSIGNALED(status))
-    snprintf(r->why, TEXT, "%s", strsignal(WTERMSIG(status)));
+    snprintf(r->why, sizeof r->why, "%s", strsignal(WTERMSIG(status)));
   else
-    snprintf(r->why, TEXT, "exit code %d", WEXITSTATUS(status));
+    snprintf(r->why, sizeof r->why, "exit code %d", WEXITSTATUS(status));
 }
 
 static void run_all(const case_list *cases, result *results, int jobs) {
@@ -176,50 +162,7 @@ static void run_all(const case_list *cases, result *results, int jobs) {
     fputs("\r\033[K", stderr);
 }
 
-//===-- Tables --------------------------------------------------------------//
-
-typedef struct row {
-  const char *name;
-  unsigned n[OUTCOMES];
-} row;
-
-static int by_row_name(const void *a, const void *b) {
-  return strcmp((*(row *const *)a)->name, (*(row *const *)b)->name);
-}
-
-static void count(fe_arena *arena, fe_map *rows, const char *key, outcome o) {
-  row *r = fe_map_get(rows, key);
-  if (!r) {
-    r = FE_NEW(arena, row);
-    r->name = fe_strdup(arena, key);
-    fe_map_set(arena, rows, key, r);
-  }
-  r->n[o]++;
-}
-
-static void print_table(fe_arena *arena, const char *title, const fe_map *rows,
-                        bool sorted) {
-  row **all = FE_NEW_N(arena, row *, rows->n);
-  row total = {.name = "total"};
-  for (size_t i = 0; i < rows->n; i++) {
-    all[i] = rows->entries[i].value;
-    for (int o = 0; o < OUTCOMES; o++)
-      total.n[o] += all[i]->n[o];
-  }
-  if (sorted)
-    qsort(all, rows->n, sizeof *all, by_row_name);
-  printf("\n%-28s", title);
-  for (int o = 0; o < OUTCOMES; o++)
-    printf("%9s", outcome_names[o]);
-  putchar('\n');
-  for (size_t i = 0; i <= rows->n; i++) {
-    const row *r = i < rows->n ? all[i] : &total;
-    printf("%-28s", r->name);
-    for (int o = 0; o < OUTCOMES; o++)
-      printf("%9u", r->n[o]);
-    putchar('\n');
-  }
-}
+//===-- The command line --------------------------------------------------//
 
 /// Names in a file, one a line; '#' starts a comment.
 static void read_names(fe_arena *arena, const char *path, fe_map *out) {
@@ -237,58 +180,51 @@ static void read_names(fe_arena *arena, const char *path, fe_map *out) {
   fclose(f);
 }
 
-static void write_list(const char *path, const case_list *cases,
-                       const result *results) {
-  FILE *f = fopen(path, "w");
-  if (!f) {
-    perror(path);
-    exit(2);
-  }
-  for (size_t i = 0; i < cases->n; i++)
-    fprintf(f, "%s\t%s\t%s\t%s\t%s\n", outcome_names[results[i].outcome],
-            cases->at[i].folder, cases->at[i].name, results[i].op,
-            results[i].why);
-  fclose(f);
-}
-
-static int report(fe_arena *arena, const case_list *cases,
-                  const result *results, const fe_map *known, bool verbose) {
-  fe_map folders = {0}, ops = {0};
-  int bad = 0;
-  for (size_t i = 0; i < cases->n; i++) {
-    const test_case *c = &cases->at[i];
-    const result *r = &results[i];
-    count(arena, &folders, c->folder, r->outcome);
-    count(arena, &ops, r->op, r->outcome);
-    bool listed = fe_map_get(known, c->name);
-    const char *note = "";
-    if (r->outcome == CRASHED || (r->outcome == FAILED && !listed))
-      bad++;
-    else if (r->outcome == FAILED)
-      note = " (known)";
-    else if (listed && r->outcome == PASSED) {
-      printf("%s passes: take it off the list\n", c->name);
-      bad++;
-    }
-    if (r->outcome >= FAILED || (verbose && r->outcome == REFUSED))
-      printf("%s%s: %s/%s: %s\n", outcome_names[r->outcome], note, c->folder,
-             c->name, r->why);
-  }
-  print_table(arena, "operator", &ops, true);
-  print_table(arena, "folder", &folders, false);
-  return bad;
-}
-
-int main(int argc, char **argv) {
+/// All cases of a data folder, [LABEL=]PATH, in one mode.
+static void find_all(fe_arena *arena, const char *data, const char *filter,
+                     mode m, case_list *out) {
   static const char *const folders[] = {"node", "simple", "pytorch-converted",
                                         "pytorch-operator", "light"};
-  const char *filter = NULL, *known_path = NULL, *list_path = NULL;
+  const char *eq = strchr(data, '=');
+  size_t first = out->n;
+  for (size_t f = 0; f < FE_COUNT(folders); f++)
+    find_cases(arena, eq ? eq + 1 : data, folders[f], filter, out);
+  for (size_t i = first; i < out->n; i++) {
+    test_case *c = &out->at[i];
+    c->mode = m;
+    if (eq)
+      c->folder =
+          fe_printf(arena, "%.*s/%s", (int)(eq - data), data, c->folder);
+  }
+}
+
+static const char usage[] =
+    "usage: conformance [option ...] [LABEL=]DATA ...\n"
+    "  --static, --dynamic  only with the dims of the model, or only with all "
+    "dims open\n"
+    "  --filter TEXT        cases with this in their name\n"
+    "  --known FILE         cases that may fail; --known-dynamic: those that "
+    "may fail\n"
+    "                       with open dims, too\n"
+    "  --least N            fails when fewer cases pass, of each mode\n"
+    "  --list FILE          writes a line per case\n"
+    "  --jobs N             cases at a time\n"
+    "  --verbose            shows those that were refused\n";
+
+int main(int argc, char **argv) {
+  const char *filter = NULL, *list_path = NULL;
   int jobs = 2, least = 0;
-  bool verbose = false;
+  bool verbose = false, on[MODES] = {true, true};
+  fe_arena *arena = fe_arena_create(NULL);
+  fe_map known[MODES] = {0};
   int i = 1;
   for (; i < argc && argv[i][0] == '-'; i++) {
     if (strcmp(argv[i], "--verbose") == 0)
       verbose = true;
+    else if (strcmp(argv[i], "--static") == 0)
+      on[DYNAMIC] = false;
+    else if (strcmp(argv[i], "--dynamic") == 0)
+      on[STATIC] = false;
     else if (i + 1 == argc)
       break;
     else if (strcmp(argv[i], "--jobs") == 0)
@@ -297,27 +233,24 @@ int main(int argc, char **argv) {
       least = atoi(argv[++i]);
     else if (strcmp(argv[i], "--filter") == 0)
       filter = argv[++i];
-    else if (strcmp(argv[i], "--known") == 0)
-      known_path = argv[++i];
+    else if (strcmp(argv[i], "--known") == 0) {
+      read_names(arena, argv[++i], &known[STATIC]);
+      read_names(arena, argv[i], &known[DYNAMIC]);
+    } else if (strcmp(argv[i], "--known-dynamic") == 0)
+      read_names(arena, argv[++i], &known[DYNAMIC]);
     else if (strcmp(argv[i], "--list") == 0)
       list_path = argv[++i];
     else
       break;
   }
-  if (i + 1 != argc || jobs < 1 || jobs > MAX_JOBS) {
-    fprintf(stderr, "usage: conformance [--jobs N] [--filter TEXT] "
-                    "[--known FILE] [--list FILE] [--least N] "
-                    "[--verbose] DATA\n"
-                    "--least: fails when fewer cases pass\n");
+  if (i >= argc || argv[i][0] == '-' || jobs < 1 || jobs > MAX_JOBS) {
+    fputs(usage, stderr);
     return 2;
   }
-  fe_arena *arena = fe_arena_create(NULL);
-  fe_map known = {0};
   case_list cases = {0};
-  if (known_path)
-    read_names(arena, known_path, &known);
-  for (size_t f = 0; f < FE_COUNT(folders); f++)
-    find_cases(arena, argv[i], folders[f], filter, &cases);
+  for (int m = 0; m < MODES; m++)
+    for (int k = i; on[m] && k < argc; k++)
+      find_all(arena, argv[k], filter, (mode)m, &cases);
   if (!cases.n) {
     fprintf(stderr, "%s: no cases\n", argv[i]);
     return 2;
@@ -327,16 +260,21 @@ int main(int argc, char **argv) {
   run_all(&cases, results, jobs);
   double seconds = fe_now() - begin;
   if (list_path)
-    write_list(list_path, &cases, results);
-  int bad = report(arena, &cases, results, &known, verbose);
-  int passed = 0;
+    report_list(list_path, &cases, results);
+  int bad = report(arena, &cases, results, known, verbose);
+  int passed[MODES] = {0};
   for (size_t k = 0; k < cases.n; k++)
-    passed += results[k].outcome == PASSED;
-  if (passed < least) {
-    printf("only %d cases pass; it were %d\n", passed, least);
-    bad++;
-  }
-  printf("\n%zu cases in %.1f s\n", cases.n, seconds);
+    passed[cases.at[k].mode] += results[k].outcome == PASSED;
+  for (int m = 0; m < MODES; m++)
+    if (on[m] && passed[m] < least) {
+      printf("only %d cases pass (%s); it were %d\n", passed[m], mode_names[m],
+             least);
+      bad++;
+    }
+  struct rusage usage;
+  getrusage(RUSAGE_CHILDREN, &usage);
+  printf("%zu cases in %.1f s, %ld s of the processor\n", cases.n, seconds,
+         (long)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec));
   fe_arena_destroy(arena);
   return bad ? 1 : 0;
 }

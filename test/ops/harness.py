@@ -115,6 +115,11 @@ class Family:
         except Exception as e:  # a failure of either side fails the case
             self.fail(what, traceback.format_exc(limit=-1).strip())
             return
+        if self.agree(what, want, got, rtol, atol):
+            self.passed += 1
+
+    def agree(self, what, want, got, rtol=None, atol=None):
+        """Whether results (by name) are the wanted ones (a list)."""
         for w, (name, g) in zip(want, got.items()):
             w = np.asarray(w)
             if w.dtype.kind == "U":
@@ -122,7 +127,7 @@ class Family:
             if w.shape != g.shape or w.dtype != g.dtype:
                 self.fail(what, f"{name} is {g.dtype}{list(g.shape)}, not "
                                 f"{w.dtype}{list(w.shape)}")
-                return
+                return False
             r = self.rtol if rtol is None else rtol
             a = self.atol if atol is None else atol
             if w.dtype == np.float16:
@@ -140,8 +145,44 @@ class Family:
                     equal_nan=True))[0] if w.size else []
                 at = tuple(bad)
                 self.fail(what, f"{name}{list(at)} is {g[at]}, not {w[at]}")
-                return
-        self.passed += 1
+                return False
+        return True
+
+    def sizes(self, op, sets, fixed=(), reference=None, rtol=None, atol=None,
+              want=None, **options):
+        """One compiled model with open dims, run with several sets of inputs;
+        fixed: numbers of inputs whose dims stay; want: function of a set."""
+        first = sets[0]
+        free = [i for i in range(len(first)) if i not in fixed]
+        model = model_of(op, first, dynamic=free, **options)
+        constants = options.get("constants", ())
+        self.runs(f"{op} {options}", model,
+                  [{f"in{i}": a for i, a in enumerate(s)
+                    if a is not None and i not in constants} for s in sets],
+                  reference, rtol, atol,
+                  want and [want(*s) for s in sets])
+
+    def runs(self, what, model, feeds, reference=None, rtol=None, atol=None,
+             want=None):
+        """The model, compiled once, with each of several feeds."""
+        try:
+            onnx.save(model, self.path)
+            compiled = ferrule.load(self.path)
+        except Exception as e:
+            self.fail(what, e)
+            return
+        run = by_reference if reference == "onnx" else by_runtime
+        for i, feed in enumerate(feeds):
+            shapes = {n: f"{a.dtype}{list(a.shape)}" for n, a in feed.items()}
+            try:
+                w = want[i] if want else run(model, feed)
+                got = compiled.run(feed)
+            except Exception:
+                self.fail(f"{what} {shapes}",
+                          traceback.format_exc(limit=-1).strip())
+                continue
+            if self.agree(f"{what} {shapes}", w, got, rtol, atol):
+                self.passed += 1
 
     def refused(self, op, inputs, run_time=False, **options):
         """Must be refused with a message, when compiling or when run."""

@@ -422,9 +422,37 @@ static void given_dims(void **state) {
   fixture *f = begin();
   pb m = model_dims(f);
   const fe_dim_value dims[] = {{"N", 4}, {"x.dim2", 5}};
-  fe_import_options o = {dims, 2};
+  fe_import_options o = {.dims = dims, .n_dims = 2};
   assert_contains(import_bytes(f, NULL, m.b.at, m.b.n, &o),
                   "tensor<4x3x5xf32> {onnx.name = \"x\"}");
+  end(f);
+}
+
+/// Opened dims keep the names that they have; those of one name are one; what
+/// is fixed then is fixed.
+static void opened_dims(void **state) {
+  (void)state;
+  fixture *f = begin();
+  pb m = model_dims(f);
+  const fe_open_dim all[] = {{"*", NULL}}, two[] = {{"x.dim*", "n"}};
+  fe_import_options o = {.open = all, .n_open = 1};
+  assert_contains(import_bytes(f, NULL, m.b.at, m.b.n, &o),
+                  "onnx.symbols = [\"N\", \"x.dim1\", \"x.dim2\"]");
+  end(f);
+  f = begin();
+  m = model_dims(f);
+  o = (fe_import_options){.open = two, .n_open = 1};
+  const char *text = import_bytes(f, NULL, m.b.at, m.b.n, &o);
+  assert_contains(text, "onnx.symbols = [\"n\"]");
+  assert_contains(text, "affine_map<()[s0] -> (s0, s0, s0)>");
+  end(f);
+  f = begin();
+  m = model_dims(f);
+  const fe_dim_value dims[] = {{"x.dim1", 7}};
+  o.dims = dims;
+  o.n_dims = 1;
+  text = import_bytes(f, NULL, m.b.at, m.b.n, &o);
+  assert_contains(text, "tensor<?x7x?xf32");
   end(f);
 }
 
@@ -433,7 +461,7 @@ static void given_unknown_dim(void **state) {
   fixture *f = begin();
   pb m = model_dims(f);
   const fe_dim_value dims[] = {{"batch", 4}};
-  fe_import_options o = {dims, 1};
+  fe_import_options o = {.dims = dims, .n_dims = 1};
   assert_null(import_bytes(f, NULL, m.b.at, m.b.n, &o));
   assert_string_equal(f->u->messages->at,
                       "error: no input has a dimension called 'batch'\n");
@@ -656,6 +684,7 @@ int main(void) {
       cmocka_unit_test(external_data),
       cmocka_unit_test(symbolic_dims),
       cmocka_unit_test(given_dims),
+      cmocka_unit_test(opened_dims),
       cmocka_unit_test(given_unknown_dim),
       cmocka_unit_test(initializer_as_input),
       cmocka_unit_test(nested_functions),

@@ -13,21 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-/// Rank that a 1-D operand of sizes stands for.
-static fe_status rank_from(fe_infer *f, unsigned operand, unsigned *out) {
-  fe_dims d;
-  if (fe_in_dims(f, operand, &d))
-    return FE_FAILED;
-  int64_t n = d.rank == 1 ? fe_dim_static(d.d[0]) : FE_DYN;
-  if (n < 0 || n > FE_MAX_RANK)
-    return fe_infer_error(f, NULL,
-                          "the rank of the result must be known when compiling "
-                          "and at most %d",
-                          FE_MAX_RANK);
-  *out = (unsigned)n;
-  return FE_OK;
-}
-
 /// Contents of an operand, all elements unknown when nothing is known.
 static void contents_or_unknown(fe_infer *f, unsigned operand, unsigned n,
                                 fe_contents *out) {
@@ -42,7 +27,7 @@ static void contents_or_unknown(fe_infer *f, unsigned operand, unsigned n,
 static fe_status infer_expand(fe_infer *f) {
   fe_dims in, shape = {0};
   fe_contents c;
-  if (fe_in_dims(f, 0, &in) || rank_from(f, 1, &shape.rank))
+  if (fe_in_dims(f, 0, &in) || fe_rank_from(f, 1, &shape.rank))
     return FE_FAILED;
   contents_or_unknown(f, 1, shape.rank, &c);
   for (unsigned i = 0; i < shape.rank; ++i) {
@@ -142,14 +127,14 @@ static fe_status upgrade_tile(fe_node *n) {
 }
 
 static fe_status infer_tile(fe_infer *f) {
-  fe_dims in;
+  fe_dims in, repeats;
   fe_contents c;
-  unsigned n;
-  if (fe_in_dims(f, 0, &in) || rank_from(f, 1, &n))
+  if (fe_in_dims(f, 0, &in) || fe_in_dims(f, 1, &repeats))
     return FE_FAILED;
-  if (n != in.rank)
-    return fe_infer_error(f, NULL, "'repeats' has %u numbers, not %u", n,
-                          in.rank);
+  unsigned n = in.rank;
+  int64_t given = repeats.rank == 1 ? fe_dim_static(repeats.d[0]) : -1;
+  if (given != FE_DYN && given != n)
+    return fe_infer_error(f, NULL, "'repeats' must be a list of %u numbers", n);
   contents_or_unknown(f, 1, n, &c);
   fe_dims out = {.rank = n};
   for (unsigned i = 0; i < n; ++i) {
@@ -180,6 +165,8 @@ static fe_status lower_tile(fe_lower *l) {
   MlirAffineExpr at[FE_MAX_RANK];
   fe_contents c;
   bool known = fe_contents_partial(ir, fe_operand(l->op, 1), &c);
+  fe_check_equal(l, fe_list_length(l, l->in[1]), fe_index(ir, rank),
+                 "there is not one repeat per dimension");
   fe_out_sizes(l, 0, sizes);
   for (unsigned i = 0; i < rank; ++i) {
     int64_t fixed = known && !mlirAffineExprIsNull(c.at[i])

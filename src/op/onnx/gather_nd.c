@@ -91,10 +91,12 @@ static fe_status tuple_size(fe_infer *f, const fe_dims *data,
   int64_t n = indices->rank ? fe_dim_static(indices->d[indices->rank - 1]) : -1;
   if (batch < 0 || batch >= indices->rank || batch > data->rank)
     return fe_infer_error(f, NULL, "batch_dims is out of range");
+  if (n == FE_DYN)
+    return fe_need_size(f, 1, indices->rank - 1);
   if (n < 0 || n > data->rank - batch)
     return fe_infer_error(f, NULL,
-                          "the last dimension of the indices must be known "
-                          "when compiling and not above the rank of the data");
+                          "the last dimension of the indices is above the rank "
+                          "of the data");
   *out = (unsigned)n;
   return FE_OK;
 }

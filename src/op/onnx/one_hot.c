@@ -22,8 +22,8 @@ static fe_status infer_one_hot(fe_infer *f) {
   if (indices.rank + 1 > FE_MAX_RANK)
     return fe_infer_error(f, NULL, "the rank of the result is above %d",
                           FE_MAX_RANK);
-  if (depth.rank > 1 || (depth.rank == 1 && fe_dim_static(depth.d[0]) != 1) ||
-      values.rank != 1 || fe_dim_static(values.d[0]) != 2)
+  if (depth.rank > 1 || (depth.rank == 1 && !fe_dim_may_be(depth.d[0], 1)) ||
+      values.rank != 1 || !fe_dim_may_be(values.d[0], 2))
     return fe_infer_error(f, NULL,
                           "depth must be one number and values must be two");
   fe_contents known;
@@ -54,6 +54,10 @@ static fe_status lower_one_hot(fe_lower *l) {
   MlirValue sizes[FE_MAX_RANK] = {{0}};
   MlirAffineExpr e[FE_MAX_RANK];
   fe_out_sizes(l, 0, sizes);
+  fe_check_equal(l, fe_list_length(l, l->in[1]), fe_index(ir, 1),
+                 "depth must be one number");
+  fe_check_equal(l, fe_list_length(l, l->in[2]), fe_index(ir, 2),
+                 "values must be two numbers");
   for (unsigned i = 0; i + 1 < rank; ++i) {
     unsigned d = i < axis ? i : i + 1;
     sizes[d] = fe_size(l, l->in[0], i);

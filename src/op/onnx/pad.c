@@ -19,8 +19,9 @@ typedef struct fe_pad_axis {
 
 /// What is known of `axes` when compiling.
 typedef struct fe_pad_axes {
-  bool known; // else dim[] is unused: any dim may be padded
-  unsigned n; // how many
+  bool known;   // else dim[] is unused: any dim may be padded
+  bool counted; // else only the run knows n, the most there can be
+  unsigned n;   // how many
   fe_pad_axis dim[FE_MAX_RANK];
 } fe_pad_axes;
 
@@ -51,13 +52,13 @@ static fe_status read_axes(fe_ir *ir, fe_where where, MlirValue axes,
   if (given)
     n = fe_const_ints(ir, axes, list, FE_MAX_RANK);
   out->known = n >= 0;
+  out->counted = true;
   if (n < 0) {
     fe_dims d;
-    if (!fe_dims_of(ir, axes, &d) || d.rank != 1 ||
-        fe_dim_static(d.d[0]) == FE_DYN)
-      return fe_error(ir->diags, where, "make their number a constant",
-                      "the number of axes is not known when compiling");
-    n = (int)fe_dim_static(d.d[0]);
+    if (!fe_dims_of(ir, axes, &d) || d.rank != 1)
+      return fe_error(ir->diags, where, NULL, "the axes must be a list");
+    out->counted = fe_dim_static(d.d[0]) != FE_DYN;
+    n = out->counted ? (int)fe_dim_static(d.d[0]) : (int)rank;
   }
   if (n > (int)rank)
     return fe_error(ir->diags, where, NULL, "%d axes for %u dims", n, rank);
@@ -91,7 +92,7 @@ static fe_status infer_pad(fe_infer *f) {
     return fe_infer_error(f, "use constant, reflect, edge or wrap",
                           "there is no mode '%s'", mode);
   int64_t given = pads.rank == 1 ? fe_dim_static(pads.d[0]) : -1;
-  if (given != FE_DYN && given != 2 * (int64_t)axes.n)
+  if (given != FE_DYN && axes.counted && given != 2 * (int64_t)axes.n)
     return fe_infer_error(f, NULL, "pads must be a list of %u numbers",
                           2 * axes.n);
   fe_contents *c = FE_NEW(f->ir->arena, fe_contents);
@@ -227,15 +228,21 @@ static MlirValue amount(fe_lower *l, const fe_pad_axes *axes, unsigned d,
   MlirValue sum = fe_index(ir, 0);
   fe_pad_axis a = axes->dim[d];
   if (axes->known)
-    return a.begin < 0 ? sum
-                       : fe_read_index(l, l->in[1], behind ? a.end : a.begin);
+    return a.begin < 0
+               ? sum
+               : fe_list_element(l, l->in[1],
+                                 fe_index(ir, behind ? a.end : a.begin), sum);
   MlirValue zero = sum, dim = fe_index(ir, d),
             from_end = fe_index(ir, (int64_t)d - fe_out_rank(l, 0));
+  MlirValue none = fe_index(ir, INT32_MAX);
+  MlirValue count = fe_list_length(l, l->in[3]);
   for (unsigned i = 0; i < axes->n; i++) {
-    MlirValue axis = fe_read_index(l, l->in[3], i);
+    MlirValue at = fe_index(ir, i);
+    MlirValue axis = fe_list_element(l, l->in[3], at, none);
     MlirValue here = fe_or(ir, fe_cmp(ir, FE_EQ, axis, dim),
                            fe_cmp(ir, FE_EQ, axis, from_end));
-    MlirValue n = fe_read_index(l, l->in[1], i + (behind ? axes->n : 0));
+    MlirValue n =
+        fe_list_element(l, l->in[1], behind ? fe_add(ir, at, count) : at, zero);
     sum = fe_add(ir, sum, fe_select(ir, here, n, zero));
   }
   return sum;
@@ -251,10 +258,15 @@ static fe_status lower_pad(fe_lower *l) {
   fe_pad_axes axes;
   if (read_axes(ir, l->where, fe_operand(l->op, 3), rank, &axes))
     return FE_FAILED;
-  MlirValue length = fe_size(l, l->in[1], 0);
-  if (fe_static_dim(l->in[1], 0) == FE_DYN)
-    fe_check(l, fe_cmp(ir, FE_EQ, length, fe_index(ir, 2 * (int64_t)axes.n)),
-             "pads has the wrong number of elements");
+  MlirValue count =
+      axes.counted ? fe_index(ir, axes.n) : fe_list_length(l, l->in[3]);
+  fe_check_equal(l, fe_size(l, l->in[1], 0),
+                 axes.counted ? fe_index(ir, 2 * (int64_t)axes.n)
+                              : fe_mul(ir, count, fe_index(ir, 2)),
+                 "pads has the wrong number of elements");
+  if (!axes.counted)
+    fe_check(l, fe_cmp(ir, FE_LE, count, fe_index(ir, axes.n)),
+             "there are more axes than dimensions");
   fe_padding p = {.mode = fe_attr_str(ir->arena, l->op, "mode", "constant"),
                   .rank = rank,
                   .type = l->in_type[0]};
@@ -317,6 +329,5 @@ const fe_op_row fe_family_pad[] = {
      .attrs = pad_attrs,
      .upgrade = upgrade_pad,
      .infer = infer_pad,
-     .lower = lower_pad,
-     .limits = "the number of axes must be known when compiling"},
+     .lower = lower_pad},
     {0}};

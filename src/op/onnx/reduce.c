@@ -153,10 +153,10 @@ static fe_status infer_reduce(fe_infer *f) {
   MlirValue operand = f->n_in > 1 ? f->in[1] : (MlirValue){0};
   which w = axes_of(ir, f->attrs, operand, axes, &n);
   if (w == UNKNOWN) {
-    if (n < 0 || n > in.rank)
-      return fe_infer_error(f, NULL,
-                            "the number of axes must be known when compiling "
-                            "and at most the input's rank");
+    if (n == FE_DYN && !keep)
+      return fe_need_size(f, 1, 0);
+    if (n != FE_DYN && (n < 0 || n > in.rank))
+      return fe_infer_error(f, NULL, "there are more axes than dimensions");
     out.rank = keep ? in.rank : in.rank - (unsigned)n;
     for (unsigned i = 0; i < out.rank; ++i)
       out.d[i] =
@@ -314,22 +314,31 @@ static void compact(fe_ir *ir, unsigned rank, const MlirValue *size,
   }
 }
 
-static fe_status runtime_axes(fe_lower *l, const kind *k, unsigned n_axes,
+/// `n_axes`: FE_DYN where only the run knows, too, how many there are.
+static fe_status runtime_axes(fe_lower *l, const kind *k, int64_t n_axes,
                               bool keep) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]);
+  unsigned most = n_axes == FE_DYN ? rank : (unsigned)n_axes;
   MlirValue size[FE_MAX_RANK], left[FE_MAX_RANK], reduced[FE_MAX_RANK];
   MlirValue axis[FE_MAX_RANK], is_reduced[FE_MAX_RANK];
   MlirValue one = fe_index(ir, 1), zero = fe_index(ir, 0), found = zero;
   fe_sizes_of(l, l->in[0], size);
-  for (unsigned i = 0; i < n_axes; ++i) {
-    axis[i] = fe_read_index(l, l->in[1], i);
+  MlirValue count = fe_list_length(l, l->in[1]);
+  MlirValue no_axis = fe_index(ir, INT32_MAX);
+  for (unsigned i = 0; i < most; ++i) {
+    axis[i] = fe_list_element(l, l->in[1], fe_index(ir, i), no_axis);
     axis[i] = fe_select(ir, fe_cmp(ir, FE_LT, axis[i], zero),
                         fe_add(ir, axis[i], fe_index(ir, rank)), axis[i]);
   }
+  // No axes at all are all of them.
+  bool all_or_none = n_axes == FE_DYN;
+  bool noop = fe_attr_i64(l->op, "noop_with_empty_axes", 0);
+  MlirValue all = all_or_none && !noop ? fe_cmp(ir, FE_EQ, count, zero)
+                                       : fe_int(ir, ir->i1, 0);
   for (unsigned d = 0; d < rank; ++d) {
-    MlirValue is = fe_int(ir, ir->i1, 0);
-    for (unsigned i = 0; i < n_axes; ++i)
+    MlirValue is = all;
+    for (unsigned i = 0; i < most; ++i)
       is = fe_or(ir, is, fe_cmp(ir, FE_EQ, axis[i], fe_index(ir, d)));
     is_reduced[d] = is;
     left[d] = fe_select(ir, is, one, size[d]);
@@ -337,13 +346,13 @@ static fe_status runtime_axes(fe_lower *l, const kind *k, unsigned n_axes,
     found = fe_add(ir, found, fe_select(ir, is, one, zero));
   }
   // Out of range or given twice: the result would have another rank.
-  fe_check(l, fe_cmp(ir, FE_EQ, found, fe_index(ir, n_axes)),
+  fe_check(l, fe_or(ir, all, fe_cmp(ir, FE_EQ, found, count)),
            "the axes are out of range or not distinct");
   MlirValue v = by_kernel(l, k, left, reduced);
   if (!keep) {
     MlirValue sizes[FE_MAX_RANK];
-    compact(ir, rank, size, is_reduced, rank - n_axes, sizes);
-    v = fe_reshape(l, v, fe_elem_of(v), rank - n_axes, sizes);
+    compact(ir, rank, size, is_reduced, rank - most, sizes);
+    v = fe_reshape(l, v, fe_elem_of(v), rank - most, sizes);
   }
   l->out[0] = v;
   return FE_OK;
@@ -361,7 +370,7 @@ static fe_status lower_reduce(fe_lower *l) {
   which w = axes_of(l->ir, l->op,
                     has_axes ? fe_operand(l->op, 1) : (MlirValue){0}, axes, &n);
   if (w == UNKNOWN)
-    return runtime_axes(l, k, (unsigned)n, keep);
+    return runtime_axes(l, k, n, keep);
   unsigned rank = fe_rank(l->in[0]);
   uint32_t reduced = w == ALL ? (UINT32_C(1) << rank) - 1 : 0;
   for (int64_t i = 0; i < n; ++i)
@@ -409,7 +418,8 @@ static const fe_attr_def reduce_attrs[] = {
    .upgrade = upgrade_reduce,                                                  \
    .infer = infer_reduce,                                                      \
    .lower = lower_reduce,                                                      \
-   .limits = "the number of axes must be known when compiling",                \
+   .limits = "without keepdims the number of axes must be known when "         \
+             "compiling",                                                      \
    __VA_ARGS__}
 
 const fe_op_row fe_family_reduce[] = {

@@ -156,15 +156,17 @@ static fe_status infer_nd(fe_infer *f) {
   if (fe_in_dims(f, 0, &data) || fe_in_dims(f, 1, &indices) ||
       fe_in_dims(f, 2, &updates))
     return FE_FAILED;
-  int64_t n = indices.rank ? fe_dim_static(indices.d[indices.rank - 1]) : -1;
-  if (n < 0 || n > data.rank)
+  if (!indices.rank)
+    return fe_infer_error(f, NULL, "the indices are a scalar");
+  // How long an index tuple is follows from the ranks.
+  unsigned rows = indices.rank - 1;
+  unsigned tuple = rows + data.rank - updates.rank;
+  if (updates.rank < rows || updates.rank > rows + data.rank ||
+      !fe_dim_may_be(indices.d[rows], tuple))
     return fe_infer_error(f, NULL,
-                          "the last dimension of the indices must be known "
-                          "when compiling and not above the rank of the data");
-  unsigned rows = indices.rank - 1, tuple = (unsigned)n;
-  if (updates.rank != rows + data.rank - tuple)
-    return fe_infer_error(f, NULL, "updates must have rank %u but has rank %u",
-                          rows + data.rank - tuple, updates.rank);
+                          "indices of rank %u and updates of rank %u do not "
+                          "fit data of rank %u",
+                          indices.rank, updates.rank, data.rank);
   for (unsigned i = 0; i < updates.rank; ++i) {
     MlirAffineExpr want = i < rows ? indices.d[i] : data.d[tuple + i - rows];
     int64_t a = fe_dim_static(want), b = fe_dim_static(updates.d[i]);
@@ -181,12 +183,14 @@ static fe_status infer_nd(fe_infer *f) {
 static fe_status lower_nd(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]), rows = fe_rank(l->in[1]) - 1;
-  unsigned n = (unsigned)fe_static_dim(l->in[1], rows);
+  unsigned n = rows + rank - fe_rank(l->in[2]);
   enum reduction reduction;
   if (read_reduction(l, &reduction))
     return FE_FAILED;
   fe_dtype t = l->out_type[0];
   MlirType elem = fe_out_elem(l, 0);
+  fe_check_equal(l, fe_size(l, l->in[1], rows), fe_index(ir, n),
+                 "the length of the index tuples does not fit the updates");
   for (unsigned i = 0; i < rows; ++i)
     fe_check_dims(l, 1, i, 2, i, "indices and updates do not fit together");
   for (unsigned i = n; i < rank; ++i)

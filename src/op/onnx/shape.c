@@ -39,10 +39,11 @@ static fe_status n_axes(fe_infer *f, unsigned operand, unsigned *out) {
   if (fe_in_dims(f, operand, &d))
     return FE_FAILED;
   int64_t n = d.rank ? fe_dim_static(d.d[0]) : 1;
-  if (d.rank > 1 || n < 0 || n > FE_MAX_RANK)
-    return fe_infer_error(f, NULL,
-                          "the number of axes is not known when "
-                          "compiling");
+  if (d.rank > 1 || (n != FE_DYN && n > FE_MAX_RANK))
+    return fe_infer_error(f, NULL, "the axes must be a list of at most %d",
+                          FE_MAX_RANK);
+  if (n == FE_DYN)
+    return fe_need_size(f, operand, 0);
   *out = (unsigned)n;
   return FE_OK;
 }
@@ -208,19 +209,16 @@ static fe_status reshape_dims(fe_infer *f, const fe_dims *in,
 }
 
 static fe_status infer_reshape(fe_infer *f) {
-  fe_dims in, shape_dims, out = {0};
-  if (fe_in_dims(f, 0, &in) || fe_in_dims(f, 1, &shape_dims))
+  fe_dims in, out = {0};
+  if (fe_in_dims(f, 0, &in))
     return FE_FAILED;
-  int64_t rank = shape_dims.rank == 1 ? fe_dim_static(shape_dims.d[0]) : FE_DYN;
-  if (rank < 0 || rank > FE_MAX_RANK)
-    return fe_infer_error(f, NULL,
-                          "the rank of the result must be known when compiling "
-                          "and at most %d",
-                          FE_MAX_RANK);
+  unsigned rank;
+  if (fe_rank_from(f, 1, &rank))
+    return FE_FAILED;
   fe_contents shape;
   if (!fe_contents_partial(f->ir, f->in[1], &shape)) {
-    shape.n = (unsigned)rank;
-    memset(shape.at, 0, (size_t)rank * sizeof *shape.at);
+    shape.n = rank;
+    memset(shape.at, 0, rank * sizeof *shape.at);
   }
   if (reshape_dims(f, &in, &shape, &out))
     return FE_FAILED;

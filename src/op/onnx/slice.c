@@ -3,10 +3,11 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Starts, ends, axes and steps may all be values of the run. What is known when
-// compiling gives exact sizes, or expressions over symbols that take bounds as
-// inside of the tensor ([1:] of n is n - 1); a run for which that does not
-// hold is refused by a check. Split is a row of slices.
+// Starts, ends, axes and steps may all be values of the run, lists of a length
+// that only the run knows, too. What is known when compiling gives exact sizes:
+// [2:] of n is a symbol called max(n - 2, 0). Bounds that are expressions over
+// symbols are taken as inside of the tensor, and [-1:] as one element; a run
+// for which that does not hold is refused by a check. Split is a row of slices.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -107,9 +108,40 @@ static bool is_static(const range *r, MlirAffineExpr dim) {
           !mlirAffineExprIsNull(r->e) && fe_dim_static(r->e) != FE_DYN);
 }
 
-/// A bound inside of the dim, as an expression; null when it is not clear.
+typedef struct text {
+  fe_arena *arena;
+  fe_buf buf;
+} text;
+
+static void add_text(MlirStringRef s, void *user) {
+  text *t = user;
+  fe_buf_printf(t->arena, &t->buf, "%.*s", (int)s.length, s.data);
+}
+
+/// The size that is max(e, 0), or min(e, most) with a `most`: a symbol with
+/// that for a name, so that equal ones are the same. Its value is what the
+/// run's tensor has.
+static MlirAffineExpr clamped(fe_ir *ir, MlirAffineExpr e, int64_t most) {
+  text t = {.arena = ir->arena};
+  fe_buf_printf(t.arena, &t.buf, "%s ", most ? "min" : "max");
+  mlirAttributePrint(mlirAffineMapAttrGet(mlirAffineMapGet(
+                         ir->ctx, 0, (intptr_t)ir->symbols.n, 1, &e)),
+                     add_text, &t);
+  // Without the list of symbols, which grows.
+  const char *list = strchr(t.buf.at, '['), *end = strchr(t.buf.at, ']');
+  if (!list || !end)
+    return (MlirAffineExpr){0};
+  return fe_dim_symbol(
+      ir,
+      fe_symbol(ir, fe_printf(ir->arena, "%.*s%s %lld", (int)(list - t.buf.at),
+                              t.buf.at, end + 1, (long long)most)));
+}
+
+/// A bound as an expression. `back`: how far from the end, 0 when it is not
+/// counted from there. Null when it is not clear.
 static MlirAffineExpr bound(fe_ir *ir, MlirAffineExpr b, MlirAffineExpr dim,
-                            bool is_end) {
+                            bool is_end, int64_t *back) {
+  *back = 0;
   if (mlirAffineExprIsNull(b))
     return b;
   int64_t v = fe_dim_static(b), n = fe_dim_static(dim);
@@ -117,11 +149,40 @@ static MlirAffineExpr bound(fe_ir *ir, MlirAffineExpr b, MlirAffineExpr dim,
     return b;
   if (v >= FAR)
     return dim;
-  if (v < 0)
-    return v <= -FAR ? fe_dim_const(ir, 0) : fe_dim_add(dim, b);
+  if (v <= -FAR)
+    return fe_dim_const(ir, 0);
   if (n != FE_DYN)
-    return fe_dim_const(ir, clamp(v, 0, n));
+    return fe_dim_const(ir, clamp(v < 0 ? v + n : v, 0, n));
+  if (v < 0) {
+    *back = -v;
+    return fe_dim_add(dim, b);
+  }
   return is_end && v > 0 ? (MlirAffineExpr){0} : b; // min(v, n)
+}
+
+/// Number of elements from one bound to the other, clamped to the dim. *own:
+/// it is a symbol made for it, which no other tensor has.
+static MlirAffineExpr span(fe_ir *ir, const range *r, MlirAffineExpr dim,
+                           bool *own) {
+  *own = false;
+  int64_t from_back, to_back;
+  MlirAffineExpr from = bound(ir, r->s, dim, false, &from_back),
+                 to = bound(ir, r->e, dim, true, &to_back);
+  if (mlirAffineExprIsNull(from) || mlirAffineExprIsNull(to))
+    return (MlirAffineExpr){0};
+  MlirAffineExpr e = fe_dim_sub(ir, to, from);
+  if (fe_dim_static(r->s) == FE_DYN || fe_dim_static(r->e) == FE_DYN)
+    return e; // taken to be inside
+  bool inside = !from_back || fe_dim_nonneg(from);
+  if (inside && fe_dim_nonneg(e))
+    return e;
+  if (!inside && !fe_dim_same(to, dim))
+    return (MlirAffineExpr){0};
+  // [-1:] is taken to be one element: what needs the last one has one.
+  if (from_back == 1 && !inside)
+    return e;
+  *own = true;
+  return inside ? clamped(ir, e, 0) : clamped(ir, dim, from_back);
 }
 
 /// Size of the sliced dim; null: a value of the run.
@@ -138,11 +199,11 @@ static MlirAffineExpr symbolic_length(fe_ir *ir, const range *r,
                ? fe_dim_ceildiv(dim, fe_dim_const(ir, -r->step))
                : unknown;
   }
-  MlirAffineExpr from = bound(ir, r->s, dim, false),
-                 to = bound(ir, r->e, dim, true);
-  if (mlirAffineExprIsNull(from) || mlirAffineExprIsNull(to))
-    return unknown;
-  return fe_dim_ceildiv(fe_dim_sub(ir, to, from), fe_dim_const(ir, r->step));
+  bool own;
+  MlirAffineExpr length = span(ir, r, dim, &own);
+  return own && r->step != 1
+             ? unknown
+             : fe_dim_ceildiv(length, fe_dim_const(ir, r->step));
 }
 
 //===-- Slice: inference ----------------------------------------------------//
@@ -166,10 +227,8 @@ static fe_status infer_slice(fe_infer *f) {
   fe_dims n;
   if (fe_in_dims(f, 1, &n))
     return FE_FAILED;
-  if (n.rank != 1 || fe_dim_static(n.d[0]) == FE_DYN)
-    return fe_infer_error(
-        f, "give starts and ends a fixed number of elements",
-        "how many dimensions are sliced is known only during the run");
+  if (n.rank != 1)
+    return fe_infer_error(f, NULL, "starts and ends must be lists");
   bool known = ranges_of(f->ir, f->n_in, f->in, in.rank, r, &bad_axis);
   if (bad_axis)
     return fe_infer_error(
@@ -273,24 +332,33 @@ static MlirValue read_bound(fe_lower *l, unsigned operand, unsigned i) {
   return fe_read_index(l, l->in[operand], i);
 }
 
-/// Axes that are values of the run: every dim asks every axis.
+/// Axes that are values of the run, or lists whose length is one: every dim
+/// asks every axis.
 static void run_time_axes(fe_lower *l, unsigned rank, run_range *out) {
   fe_ir *ir = l->ir;
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
-  int64_t n = fe_static_dim(l->in[1], 0);
+  int64_t known = fe_static_dim(l->in[1], 0);
+  unsigned n = known == FE_DYN ? rank : (unsigned)known;
+  MlirValue none = fe_index(ir, INT32_MAX);
+  if (known == FE_DYN)
+    fe_check(l, fe_cmp(ir, FE_LE, fe_list_length(l, l->in[1]), fe_index(ir, n)),
+             "there are more starts and ends than dimensions");
   for (unsigned d = 0; d < rank; ++d) {
     MlirValue dim = fe_size(l, l->in[0], d);
     MlirValue s = zero, e = dim, step = one;
-    for (unsigned i = 0; i < n; ++i) {
+    for (unsigned k = 0; k < n; ++k) {
+      MlirValue i = fe_index(ir, k);
+      if (fe_is_null(l->in[3]) && k != d)
+        continue;
       MlirValue axis =
-          fe_is_null(l->in[3]) ? fe_index(ir, i) : read_bound(l, 3, i);
+          fe_is_null(l->in[3]) ? i : fe_list_element(l, l->in[3], i, none);
       axis = fe_select(ir, fe_cmp(ir, FE_LT, axis, zero),
                        fe_add(ir, axis, fe_index(ir, rank)), axis);
       MlirValue here = fe_cmp(ir, FE_EQ, axis, fe_index(ir, d));
-      s = fe_select(ir, here, read_bound(l, 1, i), s);
-      e = fe_select(ir, here, read_bound(l, 2, i), e);
+      s = fe_select(ir, here, fe_list_element(l, l->in[1], i, s), s);
+      e = fe_select(ir, here, fe_list_element(l, l->in[2], i, e), e);
       if (!fe_is_null(l->in[4]))
-        step = fe_select(ir, here, read_bound(l, 4, i), step);
+        step = fe_select(ir, here, fe_list_element(l, l->in[4], i, step), step);
     }
     out[d] = normalize(ir, s, e, step, dim);
   }
@@ -392,6 +460,41 @@ static MlirValue part_size(fe_node *n, unsigned axis, MlirAffineExpr dim,
   return fe_onnx1(ir, "Div", up, one_int(ir, parts));
 }
 
+/// Ends the run unless the sizes, values of the run, are those of n->n_out
+/// parts of the dim.
+static void check_sizes(fe_node *n, MlirValue sizes, unsigned axis) {
+  fe_ir *ir = n->ir;
+  MlirNamedAttribute range_attrs[] = {fe_at_i64(ir, "start", axis),
+                                      fe_at_i64(ir, "end", axis + 1)};
+  MlirValue whole =
+      fe_first(fe_onnx(ir, "Shape", 1, n->in.at, 1, 2, range_attrs));
+  MlirValue count = fe_onnx1(ir, "Shape", sizes);
+  MlirValue least =
+      fe_onnx1(ir, "ReduceMin", fe_onnx1(ir, "Concat", sizes, one_int(ir, 0)));
+  MlirValue holds[] = {
+      fe_onnx1(ir, "Equal", fe_onnx1(ir, "ReduceSum", sizes), whole),
+      fe_onnx1(ir, "Equal", count, one_int(ir, n->n_out)),
+      fe_onnx1(ir, "GreaterOrEqual", least, one_int(ir, 0))};
+  MlirValue all = fe_onnx1(ir, "And", holds[0], holds[1]);
+  all = fe_onnx1(ir, "And", all, holds[2]);
+  if (fe_is_null(all))
+    return;
+  MlirValue operands[1 + FE_MAX_RANK] = {all};
+  unsigned rank = fe_rank(all);
+  for (unsigned i = 0; i < rank; ++i)
+    operands[1 + i] = fe_index(ir, 0);
+  MlirValue holds_all =
+      fe_first(FE_OP(ir, "tensor.extract", .n_operands = 1 + rank,
+                     .operands = operands, .n_results = 1, .results = &ir->i1));
+  FE_OP(ir, "krnl.check", FE_VALUES(holds_all),
+        FE_ATTRS(fe_at_str(
+            ir, "message",
+            fe_printf(ir->arena,
+                      "Split '%s': the sizes do not add up to the dimension's, "
+                      "or there is not one per output",
+                      n->where.node ? n->where.node : ""))));
+}
+
 static fe_status expand_split(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
   fe_dims d;
@@ -406,7 +509,7 @@ static fe_status expand_split(fe_node *n, MlirValue *results) {
   fe_dims sizes_dims;
   if (!fe_is_null(sizes) &&
       (!fe_dims_of(ir, sizes, &sizes_dims) || sizes_dims.rank != 1 ||
-       fe_dim_static(sizes_dims.d[0]) != n->n_out))
+       !fe_dim_may_be(sizes_dims.d[0], n->n_out)))
     return split_error(n, "'split' does not have one size per output");
   int64_t known[256], begin = 0;
   bool constant =
@@ -423,6 +526,9 @@ static fe_status expand_split(fe_node *n, MlirValue *results) {
   MlirValue part = {0}, axis_value = one_int(ir, axis);
   if (fe_is_null(sizes))
     part = part_size(n, (unsigned)axis, d.d[axis], parts);
+  fe_contents symbolic;
+  if (!fe_is_null(sizes) && !constant && !fe_contents_of(ir, sizes, &symbolic))
+    check_sizes(n, sizes, (unsigned)axis);
   int64_t chunk = 0;
   bool even = fe_is_null(sizes) && fe_const_ints(ir, part, &chunk, 1) == 1;
   MlirValue from = one_int(ir, 0);
@@ -434,8 +540,7 @@ static fe_status expand_split(fe_node *n, MlirValue *results) {
     } else {
       MlirValue size = part;
       if (!fe_is_null(sizes))
-        size = fe_onnx1(ir, "Slice", sizes, one_int(ir, i), one_int(ir, i + 1),
-                        one_int(ir, 0));
+        size = fe_onnx1(ir, "Gather", sizes, one_int(ir, i));
       to = fe_onnx1(ir, "Add", from, size);
     }
     if (fe_is_null(sizes) && i + 1 == parts)
@@ -468,7 +573,7 @@ const fe_op_row fe_family_slice[] = {
      .infer = infer_slice,
      .contents = contents_slice,
      .lower = lower_slice,
-     .limits = "a constant bound beyond a dynamic dimension is an error of "
+     .limits = "a symbolic bound beyond a dynamic dimension is an error of "
                "the run where it fixes the result's size"},
     {.name = "Split",
      .since = 1,
