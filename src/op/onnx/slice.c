@@ -469,8 +469,7 @@ static void check_sizes(fe_node *n, MlirValue sizes, unsigned axis) {
   MlirValue whole =
       fe_first(fe_onnx(ir, "Shape", 1, n->in.at, 1, 2, range_attrs));
   MlirValue count = fe_onnx1(ir, "Shape", sizes);
-  MlirValue least =
-      fe_onnx1(ir, "ReduceMin", fe_onnx1(ir, "Concat", sizes, one_int(ir, 0)));
+  MlirValue least = fe_onnx1(ir, "ReduceMin", sizes);
   MlirValue holds[] = {
       fe_onnx1(ir, "Equal", fe_onnx1(ir, "ReduceSum", sizes), whole),
       fe_onnx1(ir, "Equal", count, one_int(ir, n->n_out)),
