@@ -4,6 +4,8 @@
 #   make demo       a model at work  make install    PREFIX=/usr/local DESTDIR=
 #   make bench      speed against ONNX Runtime (BENCH='--threads 2 resnet50')
 #   make conformance   the official ONNX cases
+#   make differential  operators at random against ONNX Runtime
+#                    (DIFFERENTIAL='--op Slice --seed 7')
 #   make check-asan    tests under the address and undefined sanitizers
 #   make format     clang-format over all sources
 #   make docs       the pages that ferrule prints: operators, walkthrough, man
@@ -41,6 +43,9 @@ bench: setup-test all
 conformance: setup-test all
 	@test/conformance/run.sh $(BUILD)
 
+differential: setup-test all
+	@test/differential/run.sh $(BUILD) $(DIFFERENTIAL)
+
 check-asan: setup-test
 	@cmake -S . -B $(BUILD)-asan -G Ninja -DFERRULE_SANITIZE=ON \
 	  -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS) > /dev/null
@@ -57,5 +62,5 @@ clean:
 	@rm -rf $(BUILD) $(BUILD)-asan
 
 .NOTPARALLEL:
-.PHONY: all demo test install bench conformance check-asan format docs \
-  clean
+.PHONY: all demo test install bench conformance differential check-asan \
+  format docs clean

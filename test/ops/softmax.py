@@ -12,6 +12,8 @@ for op in "Softmax", "LogSoftmax", "Hardmax":
     f.case(op, [n(3, 4, 5)], opset=11)
     f.case(op, [n(3, 4, 5)], opset=11, axis=0, dynamic=True)
     f.case(op, [n(3, 4, 5)], opset=11, axis=2)
+    for shape in (0, 4, 5), (3, 0, 5), (3, 4, 0), (2, 0, 3, 0, 2):
+        f.case(op, [n(*shape)], opset=11, axis=1, dynamic=shape[0] == 2)
     f.case(op, [n(3, 40, 1, 1)], opset=9, axis=1)
     f.case(op, [n(3, 4, 5, dtype=np.float64)], axis=1, reference="onnx")
 for op in "Softmax", "LogSoftmax":

@@ -44,6 +44,8 @@ FE_SCALAR(leaky_relu) {
 
 FE_SCALAR(prelu) {
   FE_UNUSED;
+  if (fe_dtype_is_unsigned(in)) // never below zero
+    return x[0];
   return below_zero(ir, x[0], fe_mul(ir, x[0], x[1]));
 }
 

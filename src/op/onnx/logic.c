@@ -44,15 +44,20 @@ FE_SCALAR(where) {
   return fe_select(ir, x[0], x[1], x[2]);
 }
 
+/// By the type's width or more, and by negative amounts: all bits are new ones,
+/// which are the sign's to the right of a signed number.
 FE_SCALAR(bit_shift) {
   (void)out, (void)n;
   MlirType t = mlirValueGetType(x[0]);
   const char *direction = fe_attr_str(ir->arena, op, "direction", "LEFT");
-  MlirValue fits = fe_cmpu(ir, FE_LT, x[1], fe_int(ir, t, fe_dtype_bits(in)));
-  MlirValue by = fe_select(ir, fits, x[1], fe_int(ir, t, 0));
-  MlirValue v =
-      direction[0] == 'L' ? fe_shl(ir, x[0], by) : fe_shru(ir, x[0], by);
-  return fe_select(ir, fits, v, fe_int(ir, t, 0));
+  MlirValue last = fe_int(ir, t, fe_dtype_bits(in) - 1);
+  MlirValue fits = fe_cmpu(ir, FE_LE, x[1], last);
+  MlirValue by = fe_select(ir, fits, x[1], last);
+  if (direction[0] == 'L')
+    return fe_select(ir, fits, fe_shl(ir, x[0], by), fe_int(ir, t, 0));
+  if (!fe_dtype_is_unsigned(in))
+    return fe_shrs(ir, x[0], by);
+  return fe_select(ir, fits, fe_shru(ir, x[0], by), fe_int(ir, t, 0));
 }
 
 FE_SCALAR(is_nan) {
@@ -209,7 +214,7 @@ const fe_op_row fe_family_logic[] = {
      .infer = infer_where,
      .contents = contents_where,
      .scalar = where},
-    BINARY("BitShift", 11, "uint", .outputs = "C:T", .attrs = shift_attrs,
+    BINARY("BitShift", 11, "int", .outputs = "C:T", .attrs = shift_attrs,
            .scalar = bit_shift),
     BINARY("BitwiseAnd", 18, "int", .outputs = "C:T", .scalar = and_of),
     BINARY("BitwiseOr", 18, "int", .outputs = "C:T", .scalar = or_of),

@@ -46,8 +46,11 @@ static fe_status expand_softmax(fe_node *n, MlirValue *results) {
   x = fe_first(fe_onnx(ir, "Flatten", 1, &x, 1, 1, &flatten));
   if (!fe_is_null(x))
     x = fe_first(fe_onnx(ir, n->row->name, 1, &x, 1, 1, &last));
+  // A size of 0 is one, not the wish to copy that of the flat tensor.
+  MlirNamedAttribute allow_zero = fe_at_i64(ir, "allowzero", 1);
+  MlirValue both[] = {x, shape};
   if (!fe_is_null(x) && !fe_is_null(shape))
-    results[0] = fe_onnx1(ir, "Reshape", x, shape);
+    results[0] = fe_first(fe_onnx(ir, "Reshape", 2, both, 1, 1, &allow_zero));
   return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
 }
 

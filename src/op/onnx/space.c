@@ -95,15 +95,23 @@ static void move_blocks(fe_lower *l, const MlirValue *six, const unsigned *perm,
   l->out[0] = fe_reshape(l, v, elem, 4, result);
 }
 
+/// Whether a pixel's place comes after its channel, mode CRD, or before.
+static fe_status channel_first(fe_lower *l, bool *crd) {
+  const char *mode = fe_attr_str(l->ir->arena, l->op, "mode", "DCR");
+  *crd = !strcmp(mode, "CRD");
+  if (!*crd && strcmp(mode, "DCR"))
+    return fe_lower_error(l, NULL, "mode cannot be '%s'", mode);
+  return FE_OK;
+}
+
 static fe_status lower_to_space(fe_lower *l) {
   static const unsigned by_depth[] = {0, 3, 4, 1, 5, 2},
                         by_column[] = {0, 1, 4, 2, 5, 3};
   fe_ir *ir = l->ir;
   int64_t b = fe_attr_i64(l->op, "blocksize", 1);
-  const char *mode = fe_attr_str(ir->arena, l->op, "mode", "DCR");
-  bool crd = !strcmp(mode, "CRD");
-  if (!crd && strcmp(mode, "DCR"))
-    return fe_lower_error(l, NULL, "mode cannot be '%s'", mode);
+  bool crd;
+  if (channel_first(l, &crd))
+    return FE_FAILED;
   MlirValue x[4], block = fe_index(ir, b);
   fe_sizes_of(l, l->in[0], x);
   MlirValue channels = divided(l, x[1], b * b);
@@ -116,15 +124,19 @@ static fe_status lower_to_space(fe_lower *l) {
 }
 
 static fe_status lower_to_depth(fe_lower *l) {
-  static const unsigned perm[] = {0, 3, 5, 1, 2, 4};
+  static const unsigned by_depth[] = {0, 3, 5, 1, 2, 4},
+                        by_column[] = {0, 1, 3, 5, 2, 4};
   fe_ir *ir = l->ir;
   int64_t b = fe_attr_i64(l->op, "blocksize", 1);
+  bool crd;
+  if (channel_first(l, &crd))
+    return FE_FAILED;
   MlirValue x[4], block = fe_index(ir, b);
   fe_sizes_of(l, l->in[0], x);
   MlirValue h = divided(l, x[2], b), w = divided(l, x[3], b);
   MlirValue six[6] = {x[0], x[1], h, block, w, block};
   MlirValue result[4] = {x[0], multiplied(l, x[1], b * b), h, w};
-  move_blocks(l, six, perm, result);
+  move_blocks(l, six, crd ? by_column : by_depth, result);
   return FE_OK;
 }
 
@@ -248,10 +260,8 @@ static fe_status lower_center(fe_lower *l) {
 
 //===-- Rows ----------------------------------------------------------------//
 
-static const fe_attr_def to_space_attrs[] = {
+static const fe_attr_def block_attrs[] = {
     {"blocksize", FE_A_INT, NULL}, {"mode", FE_A_STRING, "DCR"}, {0}};
-static const fe_attr_def to_depth_attrs[] = {{"blocksize", FE_A_INT, NULL},
-                                             {0}};
 static const fe_attr_def center_attrs[] = {{"axes", FE_A_INTS, ""}, {0}};
 
 const fe_op_row fe_family_space[] = {{.name = "DepthToSpace",
@@ -259,7 +269,7 @@ const fe_op_row fe_family_space[] = {{.name = "DepthToSpace",
                                       .inputs = "input:T",
                                       .outputs = "output:T",
                                       .types = "T=real,bool,str",
-                                      .attrs = to_space_attrs,
+                                      .attrs = block_attrs,
                                       .infer = infer_to_space,
                                       .lower = lower_to_space},
                                      {.name = "SpaceToDepth",
@@ -267,7 +277,7 @@ const fe_op_row fe_family_space[] = {{.name = "DepthToSpace",
                                       .inputs = "input:T",
                                       .outputs = "output:T",
                                       .types = "T=real,bool,str",
-                                      .attrs = to_depth_attrs,
+                                      .attrs = block_attrs,
                                       .infer = infer_to_depth,
                                       .lower = lower_to_depth},
                                      {.name = "CenterCropPad",

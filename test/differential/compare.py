@@ -1,0 +1,53 @@
+"""When two results are equal: the tolerances, all of them.
+
+A result is off by |got - want|, in units of the type's epsilon times the
+larger of |want| and the scale:
+
+| spread     | units | scale                                          |
+|------------|-------|------------------------------------------------|
+| `exact`    |     0 |                                                |
+| `function` |     8 | 1/64: near zero the error is an absolute one   |
+| `cancel`   |     8 | 1: a difference of numbers near one            |
+| `sum`      |    32 | the largest number of the inputs and the result|
+
+Halves are the single-precision result rounded once: two units of theirs.
+Integers and bool are equal. NaN equals NaN; zeros are equal whatever the sign.
+"""
+import ml_dtypes
+import numpy as np
+from onnx import TensorProto as T
+
+EPSILON = {T.FLOAT: 2.0**-23, T.DOUBLE: 2.0**-52, T.FLOAT16: 2.0**-10,
+           T.BFLOAT16: 2.0**-7, T.FLOAT8E4M3FN: 2.0**-3,
+           T.FLOAT8E4M3FNUZ: 2.0**-3, T.FLOAT8E5M2: 2.0**-2,
+           T.FLOAT8E5M2FNUZ: 2.0**-2}
+UNITS = {"exact": 0, "function": 8, "cancel": 8, "sum": 32}
+HALF_UNITS = {"exact": 0, "function": 2, "cancel": 2, "sum": 2}
+
+
+def tolerance(number, spread, want, largest_input):
+    units = (UNITS if number in (T.FLOAT, T.DOUBLE) else HALF_UNITS)[spread]
+    finite = np.abs(want[np.isfinite(want)])
+    scale = 1 if spread == "cancel" else 1 / 64
+    if spread == "sum":
+        scale = max(finite.max(initial=0), largest_input)
+    return units * EPSILON[number] * np.maximum(np.abs(want), scale)
+
+
+def difference(got, want, number, spread, largest_input=0.):
+    """None, or what differs: a text."""
+    if got.shape != want.shape:
+        return f"shape {list(got.shape)}, not {list(want.shape)}"
+    if number not in EPSILON:
+        wrong = got != want
+    else:
+        with np.errstate(all="ignore"):
+            w, g = want.astype(np.float64), got.astype(np.float64)
+            off = np.abs(g - w)
+            near = off <= tolerance(number, spread, w, largest_input)
+            wrong = ~(near | (g == w) | (np.isnan(g) & np.isnan(w)))
+    if not wrong.any():
+        return None
+    at = tuple(np.argwhere(wrong)[0]) if wrong.ndim else ()
+    return (f"[{','.join(map(str, at))}] is {got[at]}, not {want[at]}"
+            f" ({int(wrong.sum())} of {wrong.size} differ)")

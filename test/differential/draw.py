@@ -1,0 +1,295 @@
+"""Random cases of one operator: what its schema says, drawn at random.
+
+A generator is a function of a Draw. It asks for types, shapes and tensors and
+ends with `return d.node([x, y], axis=1)`; what the schema knows (types allowed,
+attributes of this opset, which of them must be there) is not said again:
+
+    def generate(d):
+        x = d.tensor(d.type("T"), d.shape(min_rank=1))
+        return d.node([x], axis=d.axis(x))
+"""
+import dataclasses
+import typing
+import zlib
+
+import ml_dtypes
+import numpy as np
+from onnx import TensorProto, defs, helper
+
+T = TensorProto
+# The standard's names of element types, as numbers and as numpy types.
+NUMBERS = {"float": T.FLOAT, "double": T.DOUBLE, "float16": T.FLOAT16,
+           "bfloat16": T.BFLOAT16, "int8": T.INT8, "int16": T.INT16,
+           "int32": T.INT32, "int64": T.INT64, "uint8": T.UINT8,
+           "uint16": T.UINT16, "uint32": T.UINT32, "uint64": T.UINT64,
+           "bool": T.BOOL, "float8e4m3fn": T.FLOAT8E4M3FN,
+           "float8e4m3fnuz": T.FLOAT8E4M3FNUZ, "float8e5m2": T.FLOAT8E5M2,
+           "float8e5m2fnuz": T.FLOAT8E5M2FNUZ, "int4": T.INT4,
+           "uint4": T.UINT4, "int2": T.INT2, "uint2": T.UINT2,
+           "float4e2m1": T.FLOAT4E2M1, "float8e8m0": T.FLOAT8E8M0,
+           "string": T.STRING}
+NAMES = {number: name for name, number in NUMBERS.items()}
+FLOATS = (T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16)
+# Types that an input or a constant of a case may have now.
+TESTED = {T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16, T.INT8, T.INT16, T.INT32,
+          T.INT64, T.UINT8, T.UINT16, T.UINT32, T.UINT64, T.BOOL}
+GROUP = 8  # cases of one opset, compiled together
+LARGEST = 4000  # elements of a tensor
+SIZES = (2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 33)
+
+
+def numpy_type(number):
+    return helper.tensor_dtype_to_np_dtype(number)
+
+
+@dataclasses.dataclass
+class Value:
+    """An input of a model. `dims`: what the model declares, numbers or names
+    of symbols; None: it is a constant."""
+    name: str
+    type: int
+    array: np.ndarray
+    dims: list = None
+    shape_fixed: bool = False  # its shape must be known when compiling
+    constant: bool = False     # it must be a constant
+
+
+@dataclasses.dataclass
+class Case:
+    op: str
+    domain: str
+    opset: int
+    index: int
+    nodes: list
+    values: list      # of Value
+    outputs: list     # names
+    types: dict       # type variables as drawn
+    spread: str = "function"  # how far results may be off; see compare.py
+    wide: bool = True         # f16, bf16 may be computed in f32 and rounded
+    random: bool = False      # only types and shapes are compared
+    # Another case with the same results, for references that lack the opset.
+    stand_in: "Case" = None
+    formula: typing.Callable = None  # the results in f64, of the inputs' arrays
+
+    def attributes(self):
+        return {a.name: helper.get_attribute_value(a)
+                for a in self.nodes[0].attribute}
+
+    def feeds(self):
+        return {v.name: v.array for v in self.values if v.dims is not None}
+
+    def text(self):
+        parts = []
+        for v in self.values:
+            shown = "x".join(map(str, v.dims if v.dims is not None
+                                 else v.array.shape))
+            parts.append(f"{NAMES[v.type]}[{shown}]"
+                         + ("=const" if v.dims is None else ""))
+        given = [f"{k}={v}" for k, v in self.attributes().items()]
+        return (f"{self.op}-{self.opset}({', '.join(parts)}; "
+                f"{', '.join(map(str, given))})")[:400]
+
+
+def versions(op, domain=""):
+    """First opsets of the versions of an operator, newest first."""
+    return sorted({s.since_version for s in defs.get_all_schemas_with_history()
+                   if s.name == op and s.domain == domain and not s.deprecated},
+                  reverse=True)
+
+
+def choose_opset(op, seed, group, domain=""):
+    """All versions in turn, each in its first or a later opset."""
+    rng = np.random.default_rng([seed, zlib.crc32(op.encode()), group, 1])
+    all_versions = versions(op, domain)
+    at = group % len(all_versions)
+    last = [s for s in all_versions + [0]]
+    newest = defs.onnx_opset_version() if not domain else last[0]
+    until = newest if at == 0 else all_versions[at - 1] - 1
+    # A version that ends by being removed.
+    for s in defs.get_all_schemas_with_history():
+        if s.name == op and s.domain == domain and s.deprecated:
+            until = min(until, s.since_version - 1)
+    return int(rng.integers(all_versions[at], until + 1))
+
+
+class Draw:
+    def __init__(self, op, seed, index, opset, domain=""):
+        self.op, self.opset, self.domain, self.index = op, opset, domain, index
+        self.rng = np.random.default_rng([seed, zlib.crc32(op.encode()), index])
+        self.schema = defs.get_schema(op, opset, domain)
+        self.version = self.schema.since_version
+        self.attributes = self.schema.attributes
+        self.types, self.values, self.made = {}, [], 0
+        self.constraints = {}
+        for p in list(self.schema.inputs) + list(self.schema.outputs):
+            self.constraints.setdefault(p.type_str, p.types)
+
+    # Single decisions.
+    def chance(self, p):
+        return bool(self.rng.random() < p)
+
+    def integer(self, low, high):
+        """From low to high, both included."""
+        return int(self.rng.integers(low, high + 1))
+
+    def number(self, low, high, digits=3):
+        return round(float(self.rng.uniform(low, high)), digits)
+
+    def pick(self, *choices):
+        return choices[self.integer(0, len(choices) - 1)]
+
+    def name(self, stem):
+        self.made += 1
+        return f"k{self.index}_{stem}{self.made}"
+
+    # Types.
+    def allowed(self, variable):
+        found = []
+        for text in sorted(self.constraints.get(variable, [variable])):
+            inner = text[7:-1] if text.startswith("tensor(") else ""
+            if NUMBERS.get(inner) in TESTED:
+                found.append(NUMBERS[inner])
+        return found
+
+    def type(self, variable="T", among=None):
+        """The type that the variable has in this case."""
+        if variable not in self.types:
+            some = [t for t in self.allowed(variable)
+                    if among is None or t in among]
+            if not some:
+                raise Impossible(f"no tested type for {variable}")
+            common = [t for t in some if t in (T.FLOAT,)]
+            self.types[variable] = int(
+                self.rng.choice(common if common and self.chance(.4) else some))
+        return self.types[variable]
+
+    # Shapes.
+    def size(self):
+        return 1 if self.chance(.15) else int(self.rng.choice(SIZES))
+
+    def shape(self, min_rank=0, max_rank=5, empty=.04, largest=LARGEST):
+        rank = self.integer(min_rank, max_rank)
+        shape = [self.size() for _ in range(rank)]
+        if rank and self.chance(empty):
+            shape[self.integer(0, rank - 1)] = 0
+        while np.prod(shape) > largest:
+            at = int(np.argmax(shape))
+            shape[at] = max(1, shape[at] // 2)
+        return shape
+
+    def broadcast(self, shape, direction=None):
+        """A shape that broadcasts to `shape`."""
+        part = list(shape)[self.integer(0, len(shape)) if self.chance(.4) else 0:]
+        return [1 if self.chance(.2) else n for n in part]
+
+    def broadcasts(self, count, **options):
+        """Shapes that broadcast with one another."""
+        whole = self.shape(**options)
+        return [whole if self.chance(.4) else self.broadcast(whole)
+                for _ in range(count)]
+
+    def axis(self, rank):
+        """One in [-rank, rank)."""
+        return self.integer(-rank, rank - 1)
+
+    def axes(self, rank, least=0):
+        """Different ones, in any order, some counted from the end."""
+        count = self.integer(min(least, rank), rank)
+        some = self.rng.permutation(rank)[:count]
+        return [int(a) - (rank if self.chance(.3) else 0) for a in some]
+
+    # Contents.
+    def array(self, number, shape, low=None, high=None, special=.1):
+        """Numbers in [low, high]; without a domain of values, some cases have
+        infinities, NaN and the type's ends."""
+        kind, free = numpy_type(number), low is None and high is None
+        if number == T.BOOL:
+            return self.rng.random(shape) < .5
+        if number in FLOATS or "float" in NAMES[number]:
+            if free:
+                scale = float(self.rng.choice([1, 1, 1, 10, .1]))
+                x = self.rng.standard_normal(shape) * scale
+            else:
+                x = self.rng.uniform(low, high, shape)
+            x = np.asarray(x)
+            if free and number in FLOATS and self.chance(special):
+                odd = np.array([0., -0., np.inf, -np.inf, np.nan, 1., -1., 3e4])
+                mask = self.rng.random(shape) < .2
+                x = np.where(mask, self.rng.choice(odd, shape), x)
+            return x.astype(kind)
+        info = ml_dtypes.iinfo(kind)
+        if free:
+            low, high = (info.min, info.max) if self.chance(.1) else (-10, 10)
+        low, high = max(int(low), int(info.min)), min(int(high), int(info.max))
+        if low < -2**63 or high > 2**63 - 1:
+            return self.rng.integers(low, high, shape, np.uint64, endpoint=True)
+        return self.rng.integers(low, high, shape, np.int64,
+                                 endpoint=True).astype(kind)
+
+    def tensor(self, number, shape, low=None, high=None, **options):
+        keep = {k: options.pop(k) for k in ("shape_fixed", "constant")
+                if k in options}
+        return self.given(self.array(number, tuple(shape), low, high,
+                                     **options), number, **keep)
+
+    def given(self, array, number=None, **options):
+        """A tensor of these contents."""
+        array = np.asarray(array)
+        if number is None:
+            number = helper.np_dtype_to_tensor_dtype(array.dtype)
+        value = Value(self.name("in"), number,
+                      array.astype(numpy_type(number)), **options)
+        self.values.append(value)
+        return value
+
+    def integers(self, numbers, number=T.INT64, **options):
+        """A tensor that says sizes, axes, bounds: of known shape."""
+        return self.given(np.array(numbers, np.int64), number,
+                          shape_fixed=True, **options)
+
+    # The case.
+    def node(self, inputs, outputs=None, spread="function", wide=True,
+             random=False, formula=None, **attributes):
+        """The one node of the case. None: absent, an input or an attribute.
+        Attributes that this opset does not have are left out. `outputs`: which
+        to ask for, True or False each, or how many."""
+        given = {k: v for k, v in attributes.items()
+                 if k in self.attributes and v is not None}
+        names = [v.name if v is not None else "" for v in inputs]
+        while names and not names[-1]:
+            names.pop()
+        if outputs is None:
+            outputs = 1
+        wanted = [True] * outputs if isinstance(outputs, int) else outputs
+        results = [self.name("out") if w else "" for w in wanted]
+        while not results[-1]:
+            results.pop()
+        node = helper.make_node(self.op, names, results, domain=self.domain,
+                                name=f"k{self.index}_{self.op}", **given)
+        used = [v for v in self.values if v.name in names]
+        return self.case([node], used, [r for r in results if r],
+                         spread=spread, wide=wide, random=random,
+                         formula=formula)
+
+    def case(self, nodes, values, outputs, **how):
+        self._declare(values)
+        return Case(self.op, self.domain, self.opset, self.index, nodes,
+                    values, outputs, dict(self.types), **how)
+
+    def _declare(self, values):
+        """Constants or inputs; of the inputs, which dims are symbols."""
+        constants = self.rng.choice([0, 0, 0, .5, 1])
+        symbols = self.rng.choice([0, 0, 1, 1, .5])
+        shared = self.chance(.2)  # equal sizes have one name
+        for v in values:
+            free = lambda n: self.chance(symbols) and not v.shape_fixed
+            if v.constant or self.chance(constants):
+                v.dims = None
+                continue
+            stem = f"k{self.index}_n" if shared else f"{v.name}_d"
+            v.dims = [f"{stem}{n if shared else k}" if free(n) else n
+                      for k, n in enumerate(v.array.shape)]
+
+
+class Impossible(Exception):
+    """This opset has nothing that can be tested."""

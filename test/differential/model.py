@@ -1,0 +1,66 @@
+"""Models of cases: of one, or of many in one to save compiling."""
+import os
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
+
+
+def widened(case, to=TensorProto.FLOAT):
+    """The case's values with halves as f32, or all smaller floats as f64; None
+    when there are none."""
+    small = HALVES if to == TensorProto.FLOAT else \
+        HALVES + (TensorProto.FLOAT,)
+    if not case.wide or not any(v.type in small for v in case.values):
+        return None
+    kind = helper.tensor_dtype_to_np_dtype(to)
+    return [type(v)(v.name, to, v.array.astype(kind), v.dims)
+            if v.type in small else v for v in case.values]
+
+
+def model_of(cases, values=None):
+    """One model of all the cases, which have the same opset; `values` instead
+    of the case's own."""
+    nodes, inputs, outputs, constants = [], [], [], []
+    for case in cases:
+        nodes += case.nodes
+        outputs += [helper.make_empty_tensor_value_info(o)
+                    for o in case.outputs]
+        for v in values or case.values:
+            if v.dims is None:
+                constants.append(numpy_helper.from_array(v.array, v.name))
+            else:
+                inputs.append(helper.make_tensor_value_info(v.name, v.type,
+                                                            v.dims))
+    opsets = [helper.make_opsetid("", cases[0].opset)]
+    if cases[0].domain:
+        opsets = [helper.make_opsetid("", onnx.defs.onnx_opset_version()),
+                  helper.make_opsetid(cases[0].domain, cases[0].opset)]
+    # Below 4, an initializer would have to be an input too.
+    version = max(4, helper.find_min_ir_version_for(opsets, True))
+    graph = helper.make_graph(nodes, "differential", inputs, outputs, constants)
+    return helper.make_model(graph, opset_imports=opsets, ir_version=version)
+
+
+def output_types(case):
+    """Element types as the standard infers them; 0: not known."""
+    try:
+        model = onnx.shape_inference.infer_shapes(model_of([case]))
+    except Exception:  # its inference is wrong or has gaps
+        return [0] * len(case.outputs)
+    return [o.type.tensor_type.elem_type for o in model.graph.output]
+
+
+def save(case, want, folder):
+    """As the standard's test data: model.onnx, test_data_set_0."""
+    data = os.path.join(folder, "test_data_set_0")
+    os.makedirs(data, exist_ok=True)
+    onnx.save(model_of([case]), os.path.join(folder, "model.onnx"))
+    feeds = [(v.name, v.array) for v in case.values if v.dims is not None]
+    results = list(zip(case.outputs, want or []))
+    for kind, arrays in ("input", feeds), ("output", results):
+        for i, (name, array) in enumerate(arrays):
+            onnx.save_tensor(numpy_helper.from_array(array, name),
+                             os.path.join(data, f"{kind}_{i}.pb"))

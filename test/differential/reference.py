@@ -1,0 +1,108 @@
+"""What a case's results should be: by ONNX Runtime, else by onnx itself."""
+import os
+
+os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = "0"
+import numpy as np  # noqa: E402
+import onnx  # noqa: E402
+import onnxruntime  # noqa: E402
+from onnx import TensorProto, version_converter  # noqa: E402
+from onnx.reference import ReferenceEvaluator  # noqa: E402
+
+from draw import numpy_type  # noqa: E402
+from model import HALVES, model_of, output_types, widened  # noqa: E402
+
+onnxruntime.set_default_logger_severity(4)
+
+
+def _runtime(model, feeds):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = \
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+def _converted(model, feeds):
+    """A model of an opset that nothing runs any more, in a newer one."""
+    if model.opset_import[0].domain or model.opset_import[0].version > 9:
+        raise NotImplementedError("new enough")
+    return _runtime(version_converter.convert_version(model, 13), feeds)
+
+
+def _onnx(model, feeds):
+    with np.errstate(all="ignore"):
+        return ReferenceEvaluator(model).run(None, feeds)
+
+
+PROGRAMS = {"ONNX Runtime": _runtime, "converted": _converted, "onnx": _onnx}
+
+
+def _feeds(values):
+    return {v.name: v.array for v in values if v.dims is not None}
+
+
+def _rounded(case, arrays, types):
+    """Results of wider types in those that they should have."""
+    halves = {v.type for v in case.values if v.type in HALVES}
+    results = []
+    for a, t in zip(arrays, types):
+        if not t and case.wide and len(halves) == 1 and a.dtype == np.float32:
+            (t,) = halves
+        with np.errstate(all="ignore"):
+            results.append(np.asarray(a).astype(numpy_type(t)) if t
+                           else np.asarray(a))
+    return results
+
+
+def results(case, programs=tuple(PROGRAMS)):
+    """(program, arrays) of the first that can, or (None, why none can)."""
+    types, why = output_types(case), []
+    asked = case.stand_in or case
+    wide = widened(asked)
+    for program in programs:
+        for values in ([wide] if wide else []) + [asked.values]:
+            try:
+                found = PROGRAMS[program](model_of([asked], values),
+                                          _feeds(values))
+                return program, _rounded(case, found, types)
+            except Exception as e:
+                text = " ".join(str(e).split())
+                if "new enough" not in text:
+                    why.append(f"{program}: {text[:200]}")
+    if case.formula:
+        return "the formula", _rounded(case, _formula(case), types)
+    return None, "; ".join(why)
+
+
+def _formula(case):
+    with np.errstate(all="ignore"):
+        found = case.formula(*[v.array.astype(np.float64)
+                               for v in case.values])
+    return found if isinstance(found, list) else [found]
+
+
+def others(case):
+    """(program, arrays) of whatever else can say what is right."""
+    types = output_types(case)
+    asked = case.stand_in or case
+    exact = widened(asked, TensorProto.DOUBLE)
+    tries = [("onnx", lambda: results(case, ["onnx"])[1])]
+    if exact:
+        model = lambda: model_of([asked], exact)
+        for name, run in (("onnx in f64", _onnx),
+                          ("ONNX Runtime in f64", _runtime)):
+            tries.append((name, lambda run=run: _rounded(
+                case, run(model(), _feeds(exact)), types)))
+    if case.formula:
+        tries.append(("the formula",
+                      lambda: _rounded(case, _formula(case), types)))
+    for name, run in tries:
+        try:
+            found = run()
+        except Exception:  # cannot
+            continue
+        if isinstance(found, list):
+            yield name, found

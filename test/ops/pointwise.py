@@ -1,0 +1,36 @@
+"""Functions of single elements, where other tests do not reach."""
+import numpy as np
+from harness import Family
+
+f = Family("pointwise")
+
+# Shifts of signed integers, by more than the width and by less than nothing.
+for t in np.int8, np.int16, np.int32, np.int64:
+    bits, info = np.dtype(t).itemsize * 8, np.iinfo(t)
+    x = np.array([[info.min], [-77], [-1], [0], [1], [info.max]], t)
+    by = np.array([0, 1, bits - 1, bits, info.max, -1, info.min], t)
+    fits = (by >= 0) & (by < bits)
+    right = x >> np.where(fits, by, bits - 1)
+    left = np.where(fits, x << np.where(fits, by, 0), 0).astype(t)
+    for direction, want in ("LEFT", left), ("RIGHT", right):
+        for dynamic in False, True:
+            f.case("BitShift", [x, by], direction=direction, want=[want],
+                   dynamic=dynamic, opset=28)
+
+# Unsigned numbers with the highest bit set are not negative.
+for t in np.uint32, np.uint64:
+    x = np.array([0, 1, np.iinfo(t).max, np.iinfo(t).max // 2 + 1], t)
+    f.case("PRelu", [x, f.integers(2, 9, 4, dtype=t)], want=[x])
+
+for mode in "DCR", "CRD":
+    for shape, b in ((2, 3, 4, 6), 2), ((1, 2, 9, 3), 3), ((0, 1, 2, 2), 2):
+        n, c, h, w = shape
+        x = f.normal(*shape)
+        parts = x.reshape(n, c, h // b, b, w // b, b)
+        to = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
+        want = parts.transpose(to).reshape(n, c * b * b, h // b, w // b)
+        for dynamic in False, True:
+            f.case("SpaceToDepth", [x], mode=mode, blocksize=b, opset=28,
+                   want=[want], dynamic=dynamic)
+f.refused("SpaceToDepth", [x], mode="BLOCKS", blocksize=2, opset=28)
+f.done()
