@@ -9,6 +9,7 @@ attributes of this opset, which of them must be there) is not said again:
         return d.node([x], axis=d.axis(x))
 """
 import dataclasses
+import functools
 import typing
 import zlib
 
@@ -51,6 +52,7 @@ class Value:
     array: np.ndarray
     dims: list = None
     shape_fixed: bool = False  # its shape must be known when compiling
+    static: tuple = ()         # of these dims the size must be
     constant: bool = False     # it must be a constant
 
 
@@ -90,6 +92,7 @@ class Case:
                 f"{', '.join(map(str, given))})")[:400]
 
 
+@functools.cache
 def versions(op, domain=""):
     """First opsets of the versions of an operator, newest first."""
     return sorted({s.since_version for s in defs.get_all_schemas_with_history()
@@ -97,19 +100,17 @@ def versions(op, domain=""):
                   reverse=True)
 
 
+@functools.cache
 def choose_opset(op, seed, group, domain=""):
     """All versions in turn, each in its first or a later opset."""
     rng = np.random.default_rng([seed, zlib.crc32(op.encode()), group, 1])
     all_versions = versions(op, domain)
     at = group % len(all_versions)
-    last = [s for s in all_versions + [0]]
-    newest = defs.onnx_opset_version() if not domain else last[0]
-    until = newest if at == 0 else all_versions[at - 1] - 1
-    # A version that ends by being removed.
-    for s in defs.get_all_schemas_with_history():
-        if s.name == op and s.domain == domain and s.deprecated:
-            until = min(until, s.since_version - 1)
-    return int(rng.integers(all_versions[at], until + 1))
+    since = all_versions[at]
+    newest = defs.onnx_opset_version() if not domain else all_versions[0]
+    ends = [s.since_version for s in defs.get_all_schemas_with_history()
+            if s.name == op and s.domain == domain and s.since_version > since]
+    return int(rng.integers(since, min([newest + 1] + ends)))
 
 
 class Draw:
@@ -216,7 +217,8 @@ class Draw:
                 odd = np.array([0., -0., np.inf, -np.inf, np.nan, 1., -1., 3e4])
                 mask = self.rng.random(shape) < .2
                 x = np.where(mask, self.rng.choice(odd, shape), x)
-            return x.astype(kind)
+            with np.errstate(over="ignore"):
+                return x.astype(kind)
         info = ml_dtypes.iinfo(kind)
         if free:
             low, high = (info.min, info.max) if self.chance(.1) else (-10, 10)
@@ -227,7 +229,7 @@ class Draw:
                                  endpoint=True).astype(kind)
 
     def tensor(self, number, shape, low=None, high=None, **options):
-        keep = {k: options.pop(k) for k in ("shape_fixed", "constant")
+        keep = {k: options.pop(k) for k in ("shape_fixed", "constant", "static")
                 if k in options}
         return self.given(self.array(number, tuple(shape), low, high,
                                      **options), number, **keep)
@@ -282,12 +284,14 @@ class Draw:
         symbols = self.rng.choice([0, 0, 1, 1, .5])
         shared = self.chance(.2)  # equal sizes have one name
         for v in values:
-            free = lambda n: self.chance(symbols) and not v.shape_fixed
+            fixed = range(v.array.ndim) if v.shape_fixed else \
+                [k % v.array.ndim for k in v.static]
             if v.constant or self.chance(constants):
                 v.dims = None
                 continue
             stem = f"k{self.index}_n" if shared else f"{v.name}_d"
-            v.dims = [f"{stem}{n if shared else k}" if free(n) else n
+            v.dims = [f"{stem}{n if shared else k}"
+                      if self.chance(symbols) and k not in fixed else n
                       for k, n in enumerate(v.array.shape)]
 
 

@@ -2,8 +2,9 @@
 
 A rule holds for cases of its operators (none named: of all) for which
 `when(case, message)` is true, and only where one of `agree` agrees with Ferrule:
-"onnx" (the reference evaluator), "onnx in f64", "ONNX Runtime in f64" or "the
-formula", which the case's generator gives. The case is then compared with that.
+"onnx" (the reference evaluator), "onnx in f64", "ONNX Runtime in f64", "the
+formula", which the case's generator gives, or "the first, as f32,": f64 that the
+reference computed in single precision. The case is then compared with that.
 A rule without `agree` leaves its cases uncompared, and says why it must.
 """
 import dataclasses
@@ -11,6 +12,7 @@ import typing
 
 from draw import T
 
+SINGLE = ("the first, as f32,",)
 DOUBLE = "onnx in f64", "ONNX Runtime in f64", "the formula"
 ANY = ("onnx",) + DOUBLE
 
@@ -39,13 +41,26 @@ RULES = [
     Rule((), "the first reference approximates in single precision; in double "
          "precision it is what Ferrule says", DOUBLE,
          lambda case, message: case.spread != "exact"
-         and case.values[0].type != T.DOUBLE and " is " in message),
+         and any(v.type in (T.FLOAT, T.FLOAT16, T.BFLOAT16)
+                 for v in case.values) and " is " in message),
     Rule(("Erf", "Gelu"), "onnx rounds erf to single precision, ONNX Runtime "
          "the constants of Gelu", ("the formula",), of_type(T.DOUBLE)),
     Rule(("Shrink",), "ONNX Runtime computes f64 in f32", ("onnx",),
          of_type(T.DOUBLE)),
     Rule(("HardSwish",), "the evaluator has 1/6 in single precision; the "
          "standard says 1/6", ("the formula",), of_type(T.DOUBLE)),
+    Rule(("BatchNormalization", "GroupNormalization", "GridSample"),
+         "the reference computes f64 in f32", SINGLE, of_type(T.DOUBLE)),
+    Rule(("GlobalMaxPool",), "onnx gives another shape", ("the formula",)),
+    Rule(("OneHot",), "onnx multiplies the values and adds them",
+         ("the formula",)),
+    Rule(("RMSNormalization",), "the result's type is V, the scale's; onnx "
+         "infers the input's", (), lambda case, message: " is " in message
+         and case.types["T"] != case.types["V"] and message.endswith(
+             "Runtime") and "float" in message.split(" is ")[1][:9]),
+    Rule(("GatherND", "ScatterND"), "the last dim of the indices decides the "
+         "rank of the result", (), lambda case, message: "the last dimension of "
+         "the indices must be known" in message),
     Rule(("Squeeze",), "no axes: ONNX Runtime takes an empty list as an absent "
          "one", ("onnx",), empty_axes),
     Rule(("Clip",), "ONNX Runtime bounds infinities where there is no bound",

@@ -40,6 +40,15 @@ def _onnx(model, feeds):
 PROGRAMS = {"ONNX Runtime": _runtime, "converted": _converted, "onnx": _onnx}
 
 
+# Operators whose implementation in onnx's evaluator is wrong in general.
+NOT_BY_ONNX = {
+    "QLinearConv": "the result has a dim too many",
+    "RNN": "ignores sequence_lens, activations, direction",
+    "GRU": "ignores sequence_lens, activations, direction",
+    "LSTM": "ignores sequence_lens, activations, direction",
+}
+
+
 def _feeds(values):
     return {v.name: v.array for v in values if v.dims is not None}
 
@@ -63,6 +72,8 @@ def results(case, programs=tuple(PROGRAMS)):
     asked = case.stand_in or case
     wide = widened(asked)
     for program in programs:
+        if program == "onnx" and (case.formula or case.op in NOT_BY_ONNX):
+            continue
         for values in ([wide] if wide else []) + [asked.values]:
             try:
                 found = PROGRAMS[program](model_of([asked], values),

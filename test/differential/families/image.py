@@ -1,0 +1,121 @@
+"""Resampling of images."""
+import numpy as np
+
+from draw import FLOATS, T
+
+
+def resize(d):
+    t = d.type(d.schema.inputs[0].type_str)
+    whole = t not in FLOATS
+    rank = d.integer(1, 4)
+    shape = [d.integer(1, 8) for _ in range(rank)]
+    x = d.tensor(t, shape, -50 if whole else None, 50 if whole else None,
+                 special=0)
+    # Those that change; the standard interpolates in at most three.
+    axes = d.axes(rank, 1) if d.version >= 18 and d.chance(.4) else None
+    if axes:
+        changed = [a % rank for a in axes]
+    else:
+        changed = [k for k in range(rank) if d.chance(.6)]
+    mode = d.pick("nearest", "linear", *(("cubic",) if d.version >= 11 else ()))
+    if mode == "cubic":
+        changed = changed[:2]
+    new = {}
+    for k in changed:
+        new[k] = d.integer(1, 16)
+    scale = {k: d.pick(new[k] / shape[k], d.number(.3, 3, 2), 2.0, .5)
+             for k in changed}
+    listed = [a % rank for a in axes] if axes else range(rank)
+    scales = np.array([scale.get(k, 1.0) for k in listed], np.float32)
+    sizes = [new.get(k, shape[k]) for k in listed]
+    if d.version < 11:  # Upsample too
+        if d.op == "Upsample":
+            scales = np.maximum(scales, 1)
+        how = dict(mode=mode, spread="sum")
+        if "scales" in d.attributes:
+            return d.node([x], scales=[float(s) for s in scales], **how)
+        if "width_scale" in d.attributes:
+            return d.node([x], width_scale=2.0, height_scale=1.5, **how)
+        return d.node([x, d.given(scales, shape_fixed=True)], **how)
+    coordinates = d.pick(None, "half_pixel", "pytorch_half_pixel",
+                         "align_corners", "asymmetric", "tf_crop_and_resize",
+                         *(("tf_half_pixel_for_nn",) if d.version < 13 else ()),
+                         *(("half_pixel_symmetric",) if d.version >= 19
+                           else ()))
+    roi = None
+    if coordinates == "tf_crop_and_resize":
+        low = [d.number(0, .4) if k in changed else 0. for k in listed]
+        high = [d.number(.6, 1.2) if k in changed else 1. for k in listed]
+        roi = d.given(np.array(low + high), d.type("T2"), shape_fixed=True)
+    by_size = d.chance(.5)
+    if d.version < 13:
+        empty = lambda t: d.given(np.zeros(0), t, shape_fixed=True)
+        roi = roi or empty(d.type("T2"))
+        parts = [empty(T.FLOAT) if by_size else d.given(scales, shape_fixed=True)]
+    else:
+        parts = [None if by_size else d.given(scales, shape_fixed=True)]
+    parts.append(d.integers(sizes) if by_size else None)
+    down = all(new.get(k, 0) <= shape[k] for k in changed)
+    return d.node([x, roi, *parts], spread="sum", mode=mode, axes=axes,
+                  coordinate_transformation_mode=coordinates,
+                  nearest_mode=d.pick(None, "round_prefer_floor",
+                                      "round_prefer_ceil", "floor", "ceil")
+                  if mode == "nearest" else None,
+                  cubic_coeff_a=d.pick(None, -.5) if mode == "cubic" else None,
+                  exclude_outside=d.pick(None, 0, 1) if mode == "cubic"
+                  else None, antialias=1 if mode != "nearest" and down
+                  and d.chance(.3) else None,
+                  extrapolation_value=d.pick(None, 7.0) if roi else None,
+                  keep_aspect_ratio_policy=d.pick("stretch", "not_larger",
+                                                  "not_smaller")
+                  if by_size and d.chance(.3) else None)
+
+
+def grid_sample(d):
+    t, u = d.type("T1"), d.type("T2") if "T2" in d.constraints else None
+    n = 2 if d.version < 20 or d.chance(.6) else 3
+    sizes = [d.integer(1, 8 if n == 2 else 5) for _ in range(n)]
+    out = [0 if d.chance(.02) else d.integer(1, 6) for _ in range(n)]
+    batch = d.integer(1, 3)
+    whole = t not in FLOATS
+    modes = ("nearest",) if whole else ("nearest", "linear", "cubic") \
+        if n == 2 else ("nearest", "linear")
+    mode = d.pick(None, *modes) if not whole else "nearest"
+    if mode and d.version < 20:
+        mode = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
+    x = d.tensor(t, [batch, d.integer(1, 4)] + sizes, -9, 9)
+    grid = d.tensor(u or t, [batch] + out + [n], -1.4, 1.4)
+    return d.node([x, grid], spread="sum", mode=mode,
+                  padding_mode=d.pick(None, "zeros", "border", "reflection"),
+                  align_corners=d.pick(None, 0, 1))
+
+
+def roi_align(d):
+    t = d.type("T1")
+    n, h, w = d.integer(1, 3), d.integer(2, 10), d.integer(2, 10)
+    count = d.integer(1, 5)
+    low = d.rng.uniform(-1, [w, h], (count, 2))
+    rois = np.concatenate([low, low + d.rng.uniform(0, [w, h], (count, 2))], 1)
+    x = d.tensor(t, [n, d.integer(1, 4), h, w], -9, 9)
+    at = d.given(d.rng.integers(0, n, count))
+    return d.node([x, d.given(rois, t), at], spread="sum",
+                  mode=d.pick(None, "avg", "max"),
+                  output_height=d.pick(None, d.integer(1, 5)),
+                  output_width=d.pick(None, d.integer(1, 5)),
+                  sampling_ratio=d.pick(None, 0, 1, 2, 3),
+                  spatial_scale=d.pick(None, .5, 1.0, .25),
+                  coordinate_transformation_mode=d.pick(
+                      None, "half_pixel", "output_half_pixel"))
+
+
+def affine_grid(d):
+    t = d.type("T1")
+    n = d.integer(2, 3)
+    batch = d.integer(1, 3)
+    size = [batch, d.integer(1, 3)] + [d.integer(1, 7) for _ in range(n)]
+    return d.node([d.tensor(t, [batch, n, n + 1], -2, 2), d.integers(size)],
+                  spread="sum", align_corners=d.pick(None, 0, 1))
+
+
+OPS = {"Resize": resize, "Upsample": resize, "GridSample": grid_sample,
+       "RoiAlign": roi_align, "AffineGrid": affine_grid}
