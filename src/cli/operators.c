@@ -105,6 +105,8 @@ int fe_cmd_operators(fe_cli *c) {
   for (int f = -1; f < 0 || fe_op_families[f]; f++)
     for (const fe_op_row *r = f < 0 ? control_flow : fe_op_families[f]; r->name;
          r++) {
+      if (r->flags & FE_INTERNAL)
+        continue;
       if (n == cap) {
         cap = cap ? 2 * cap : 256;
         const fe_op_row **more = realloc(rows, cap * sizeof *rows);

@@ -333,6 +333,7 @@ MlirValue fe_lower_row(fe_lower *l, const char *kind, MlirValue x,
 enum {
   FE_POINTWISE = 1, // result = f(operands broadcast); `scalar` does it all
   FE_IMPURE = 2,    // not to be merged or dropped (random numbers)
+  FE_INTERNAL = 8,  // not an operator of models: what expansions are made of
   FE_FUNCTION = 4   // `expand` rewrites it into other ops at import; where it
                     // leaves results[0] null, the op itself is made
 };

@@ -81,6 +81,8 @@ static const fe_op_row *find(const char *domain, const char *name, int opset) {
     if (!name_equal(row->name, name) ||
         strcmp(plain_domain(row->domain), domain))
       continue;
+    if (opset && (row->flags & FE_INTERNAL))
+      continue;
     if (opset && (opset < row->since || (row->until && opset > row->until)))
       continue;
     if (!best || row->since > best->since)

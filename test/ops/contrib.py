@@ -40,16 +40,4 @@ for bits in 4, 8:
 f.refused("MatMulNBits", [n(3, 32), u8(5, 2, 4), n(10)], constants=[1, 2],
           domain="com.microsoft", K=32, N=5, bits=4, block_size=16)
 
-q, k, v = n(2, 3, 16), n(2, 5, 16), n(2, 5, 24)
-case("MultiHeadAttention", [q, k, v], num_heads=4)
-case("MultiHeadAttention", [q, k, k, n(48)], num_heads=4, scale=0.3)
-case("MultiHeadAttention", [q, k, k, None, None, n(2, 4, 3, 5)], num_heads=4)
-case("MultiHeadAttention", [q, q, q, None, None, None, n(2, 4, 2, 4),
-                            n(2, 4, 2, 4)], num_heads=4, outputs=3)
-ids = np.array([[2, 0, 1], [4, 3, 3]])
-for interleaved in 0, 1:
-    case("RotaryEmbedding", [n(2, 3, 32), ids, n(6, 4), n(6, 4)],
-         interleaved=interleaved)
-    case("RotaryEmbedding", [n(2, 4, 3, 8), ids, n(6, 4), n(6, 4)],
-         interleaved=interleaved)
 f.done()

@@ -36,9 +36,10 @@ def type_of(array):
 
 
 def model_of(op, inputs, outputs=1, opset=22, domain="", dynamic=False,
-             constants=(), version=1, **attributes):
+             constants=(), version=1, result_types=None, **attributes):
     """A model of one node. `dynamic`: True, or a list of numbers of inputs;
-    version: opset of the domain."""
+    version: opset of the domain; result_types: where ONNX Runtime cannot tell
+    them, arrays' dtypes."""
     names = [f"in{i}" if a is not None else "" for i, a in enumerate(inputs)]
     out = [f"out{i}" for i in range(outputs)]
     node = helper.make_node(op, names, out, domain=domain, **attributes)
@@ -53,6 +54,10 @@ def model_of(op, inputs, outputs=1, opset=22, domain="", dynamic=False,
         shape = [f"{name}_{k}" if free else n for k, n in enumerate(a.shape)]
         infos.append(helper.make_tensor_value_info(name, type_of(a), shape))
     results = [helper.make_empty_tensor_value_info(o) for o in out]
+    if result_types:
+        results = [helper.make_tensor_value_info(
+            o, helper.np_dtype_to_tensor_dtype(np.dtype(t)), None)
+            for o, t in zip(out, result_types)]
     graph = helper.make_graph([node], "test", infos, results, initializers)
     opsets = [helper.make_opsetid("", opset)]
     if domain:

@@ -212,92 +212,6 @@ static fe_status expand_n_bits(fe_node *n, MlirValue *results) {
   return done(plus(ir, cast(ir, v, t), in_of(n, 5)), results);
 }
 
-//===-- Attention -----------------------------------------------------------//
-
-/// Part i of a bias [q | k | v] for operand `like` [..][size]; `from`: where it
-/// begins.
-static MlirValue part_of_bias(fe_ir *ir, MlirValue bias, MlirValue like,
-                              int64_t *from) {
-  fe_dims d;
-  if (!fe_dims_of(ir, like, &d) || fe_dim_static(d.d[d.rank - 1]) < 0)
-    return (MlirValue){0};
-  int64_t to = *from + fe_dim_static(d.d[d.rank - 1]), axis = 0;
-  MlirValue in[4] = {bias, fe_constant_i64s(ir, 1, from),
-                     fe_constant_i64s(ir, 1, &to),
-                     fe_constant_i64s(ir, 1, &axis)};
-  *from = to;
-  return fe_first(fe_onnx(ir, "Slice", 4, in, 1, 0, NULL));
-}
-
-static fe_status expand_multi_head(fe_node *n, MlirValue *results) {
-  fe_ir *ir = n->ir;
-  enum { QUERY, KEY, VALUE, BIAS, PADDING, MASK, PAST_K, PAST_V, LENGTH };
-  fe_dims d;
-  for (unsigned i = QUERY; i <= VALUE; ++i)
-    if (fe_is_null(in_of(n, i)) || !fe_dims_of(ir, in_of(n, i), &d) ||
-        d.rank != 3)
-      return fe_error(ir->diags, where_of(n), NULL,
-                      "query, key and value must be there and have rank 3");
-  if (!fe_is_null(in_of(n, PADDING)) || !fe_is_null(in_of(n, LENGTH)) ||
-      !fe_is_null(in_of(n, LENGTH + 1)))
-    return fe_error(ir->diags, where_of(n), NULL,
-                    "key_padding_mask and shared caches are not supported");
-  int64_t heads = int_of(n, "num_heads", 0), from = 0;
-  MlirValue in[6];
-  for (unsigned i = QUERY; i <= VALUE; ++i) {
-    in[i] = in_of(n, i);
-    if (fe_is_null(in_of(n, BIAS)))
-      continue;
-    MlirValue part = part_of_bias(ir, in_of(n, BIAS), in[i], &from);
-    in[i] = binary(ir, "Add", in[i], part);
-    if (fe_is_null(in[i]))
-      return fe_error(ir->diags, where_of(n), NULL,
-                      "the bias does not fit, or sizes are not known");
-  }
-  in[3] = in_of(n, MASK);
-  in[4] = in_of(n, PAST_K);
-  in[5] = in_of(n, PAST_V);
-  const MlirNamedAttribute attrs[] = {
-      fe_at_i64(ir, "q_num_heads", heads), fe_at_i64(ir, "kv_num_heads", heads),
-      fe_at_f32(ir, "scale", float_of(n, "scale", 0)),
-      fe_at_i64(ir, "is_causal", int_of(n, "unidirectional", 0))};
-  MlirOperation op = fe_onnx(ir, "Attention", 6, in, 3, FE_COUNT(attrs), attrs);
-  if (mlirOperationIsNull(op))
-    return FE_FAILED;
-  for (unsigned i = 0; i < n->n_out && i < 4; ++i)
-    results[i] = fe_result(op, i);
-  return FE_OK;
-}
-
-static fe_status expand_rotary(fe_node *n, MlirValue *results) {
-  fe_ir *ir = n->ir;
-  fe_dims x, ids, c;
-  if (require(n, 4))
-    return FE_FAILED;
-  if (!fe_dims_of(ir, in_of(n, 0), &x) || !fe_dims_of(ir, in_of(n, 1), &ids) ||
-      !fe_dims_of(ir, in_of(n, 2), &c) || ids.rank != 2 || c.rank != 2 ||
-      int_of(n, "is_packed_batching", 0) || float_of(n, "scale", 1) != 1)
-    return fe_error(ir->diags, where_of(n), NULL,
-                    "position_ids and caches must have rank 2; packed batches "
-                    "and scales are not supported");
-  int64_t part = int_of(n, "rotary_embedding_dim", 0);
-  int64_t heads = int_of(n, "num_heads", 0);
-  if (x.rank == 3 && heads <= 0) { // by the size of the caches
-    int64_t wide = fe_dim_static(x.d[2]), half = fe_dim_static(c.d[1]);
-    if (wide < 0 || half <= 0 || part)
-      return fe_error(ir->diags, where_of(n), NULL, "num_heads is missing");
-    heads = wide / (2 * half);
-  }
-  const MlirValue in[4] = {in_of(n, 0), in_of(n, 2), in_of(n, 3), in_of(n, 1)};
-  const MlirNamedAttribute attrs[] = {
-      fe_at_i64(ir, "num_heads", heads),
-      fe_at_i64(ir, "rotary_embedding_dim", part),
-      fe_at_i64(ir, "interleaved", int_of(n, "interleaved", 0))};
-  return done(fe_first(fe_onnx(ir, "RotaryEmbedding", 4, in, 1, FE_COUNT(attrs),
-                               attrs)),
-              results);
-}
-
 //===-- Rows ----------------------------------------------------------------//
 
 static const fe_attr_def quick_attrs[] = {{"alpha", FE_A_FLOAT, "1.702"}, {0}};
@@ -308,17 +222,6 @@ static const fe_attr_def n_bits_attrs[] = {{"K", FE_A_INT, NULL},
                                            {"accuracy_level", FE_A_INT, "0"},
                                            {"weight_prepacked", FE_A_INT, "0"},
                                            {0}};
-static const fe_attr_def multi_head_attrs[] = {
-    {"num_heads", FE_A_INT, NULL},
-    {"scale", FE_A_FLOAT, "0"},
-    {"mask_filter_value", FE_A_FLOAT, "-10000"},
-    {"unidirectional", FE_A_INT, "0"},
-    {0}};
-static const fe_attr_def rotary_attrs[] = {
-    {"num_heads", FE_A_INT, "0"},   {"rotary_embedding_dim", FE_A_INT, "0"},
-    {"interleaved", FE_A_INT, "0"}, {"is_packed_batching", FE_A_INT, "0"},
-    {"scale", FE_A_FLOAT, "1"},     {0}};
-
 #define CONTRIB(op_name, ins, outs, fn, ...)                                   \
   {.name = op_name,                                                            \
    .domain = "com.microsoft",                                                  \
@@ -349,15 +252,4 @@ const fe_op_row fe_family_contrib[] = {
             .types = "T1=f32,f16;T2=u8;T3=u8,f32,f16;T4=i32",
             .attrs = n_bits_attrs,
             .limits = "constant weights, which are written out as f32"),
-    CONTRIB("MultiHeadAttention",
-            "query:T, key?:T, value?:T, bias?:T, key_padding_mask?:M, "
-            "attention_bias?:T, past_key?:T, past_value?:T, "
-            "past_sequence_length?:M, cache_indirection?:M",
-            "output:T, present_key:T, present_value:T, qk:T", expand_multi_head,
-            .types = "T=f32,f16;M=i32", .attrs = multi_head_attrs,
-            .limits = "query, key and value of rank 3, no key_padding_mask"),
-    CONTRIB("RotaryEmbedding",
-            "input:T, position_ids:M, cos_cache:T, sin_cache:T", "output:T",
-            expand_rotary, .types = "T=float;M=i64", .attrs = rotary_attrs,
-            .limits = "position_ids of rank 2"),
     {0}};

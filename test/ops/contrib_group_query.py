@@ -1,0 +1,128 @@
+"""GroupQueryAttention and RotaryEmbedding against ONNX Runtime; what its CPU
+provider does not have, against the same computation in parts."""
+import os
+
+import numpy as np
+from harness import Family
+
+f = Family("contrib_group_query", rtol=1e-3, atol=1e-4)
+n = f.normal
+pick = lambda *of: of[f.random.integers(len(of))]
+COUNT = int(os.environ.get("FERRULE_CASES", 24))
+
+
+def case(op, inputs, **options):
+    f.case(op, inputs, domain="com.microsoft", **options)
+
+
+for i in range(COUNT):
+    kv_heads, size = pick(1, 2, 3), pick(8, 16, 16)
+    heads = kv_heads * pick(1, 2, 4)
+    batch = pick(1, 2, 3)
+    prompt = pick(False, True)
+    packed, rotary = pick(False, True), size % 16 == 0 and pick(False, True)
+    past = f.integers(0, 6, batch) * (0 if prompt else 1)
+    rows = pick(1, 3, 5)
+    if not prompt:  # ONNX Runtime wants one row, or one sequence
+        rows = 1 if batch > 1 else pick(1, 3)
+    total = past + rows
+    longest = int(total.max())
+    buffer = pick(longest, longest, longest + 3)
+    caches = [n(batch, kv_heads, buffer if buffer > longest else
+                int(past.max()), size) for _ in range(2)]
+    if prompt and pick(0, 1):
+        caches = [None, None]
+    q = n(batch, rows, heads * size)
+    k, v = (n(batch, rows, kv_heads * size) for _ in range(2))
+    if packed:
+        q, k, v = np.concatenate([q, k, v], 2), None, None
+    cos = sin = None
+    if rotary:
+        angles = f.random.uniform(-3, 3, (longest + 4, size // 2))
+        cos, sin = (fn(angles).astype(np.float32) for fn in (np.cos, np.sin))
+    inputs = [q, k, v] + caches + [(total - 1).astype(np.int32),
+                                   np.array(longest, np.int32), cos, sin]
+    options = dict(num_heads=heads, kv_num_heads=kv_heads)
+    if rotary:
+        options["do_rotary"] = 1
+        options["rotary_interleaved"] = pick(0, 1)
+    if pick(0, 0, 1):
+        options["scale"] = 0.2
+    if pick(0, 0, 1):
+        options["softcap"] = 1.5
+    if pick(0, 0, 1):
+        options["local_window_size"] = pick(1, 2, 4)
+    bias = pick(None, None, n(pick(1, batch), pick(1, heads), rows, longest))
+    sink = None
+    if pick(0, 0, 1):
+        if pick(0, 1):
+            options["smooth_softmax"] = 1
+        else:
+            sink = n(heads)
+    ids = None
+    if rotary and pick(0, 0, 1):
+        ids = past[:, None] + np.arange(rows)[None]
+    inputs += [ids, bias, sink]
+    case("GroupQueryAttention", inputs, outputs=3, dynamic=pick(False, True),
+         constants=pick((), (6,)), **options)
+
+# Bidirectional, norms of the heads, chunks padded at the right: in parts.
+def attend(q, k, v, allowed):
+    """[batch][heads][..], allowed [batch][rows][keys]"""
+    s = q @ k.swapaxes(2, 3) / np.sqrt(q.shape[3])
+    s = np.where(allowed[:, None], s, -np.inf)
+    p = np.exp(s - s.max(3, keepdims=True))
+    return (p / p.sum(3, keepdims=True)) @ v
+
+
+def heads_of(x, size):
+    b, s, w = x.shape
+    return x.reshape(b, s, w // size, size).swapaxes(1, 2)
+
+
+for free in False, True:
+    batch, rows, heads, kv_heads, size = 2, 3, 4, 2, 8
+    q, k, v = n(batch, rows, 32), n(batch, rows, 16), n(batch, rows, 16)
+    past = n(batch, kv_heads, 6, size), n(batch, kv_heads, 6, size)
+    norms = n(size), n(size)
+    new = np.array([2, 3], np.int32)
+    ends = np.array([4, 6], np.int32)
+    rms = lambda x, w: x / np.sqrt((x * x).mean(3, keepdims=True) + 1e-6) * w
+    qh, kh = rms(heads_of(q, size), norms[0]), rms(heads_of(k, size), norms[1])
+    vh = heads_of(v, size)
+    present = [np.zeros((batch, kv_heads, 6, size), np.float32)
+               for _ in range(2)]
+    for b in range(batch):
+        at = ends[b] - new[b]
+        for p, old, fresh in zip(present, past, (kh, vh)):
+            p[b, :, :at] = old[b, :, :at]
+            p[b, :, at:ends[b]] = fresh[b, :, :new[b]]
+    row = (ends - new)[:, None, None] + np.arange(rows)[None, :, None]
+    allowed = np.arange(6)[None, None] <= row
+    wide = [np.repeat(p, 2, 1) for p in present]
+    y = attend(qh, *wide, allowed).swapaxes(1, 2).reshape(batch, rows, 32)
+    inputs = [q, k, v, *past, ends - 1, np.array(6, np.int32)]
+    inputs += [None] * 7 + [*norms, new]
+    case("GroupQueryAttention", inputs, outputs=3, dynamic=free, num_heads=4,
+         kv_num_heads=2, want=[y.astype(np.float32), *present])
+f.refused("GroupQueryAttention", [n(1, 1, 32), n(1, 1, 16), n(1, 1, 16)] +
+          [n(1, 2, 4, 8)] * 2 + [np.array([4], np.int32), np.array(5, np.int32)],
+          domain="com.microsoft", num_heads=4, kv_num_heads=2,
+          sliding_window_cache=1, local_window_size=4)
+f.refused("GroupQueryAttention", [n(1, 1, 32), n(1, 1, 16), n(1, 1, 16)] +
+          [n(1, 2, 4, 8)] * 2 + [np.array([4], np.int32), np.array(5, np.int32)],
+          domain="com.microsoft", num_heads=3, kv_num_heads=2)
+
+ids = np.array([[2, 0, 1], [4, 3, 3]])
+for interleaved in 0, 1:
+    for free in False, True:
+        options = dict(interleaved=interleaved, dynamic=free)
+        cache = [n(6, 4), n(6, 4)]
+        case("RotaryEmbedding", [n(2, 3, 32), ids] + cache, **options)
+        case("RotaryEmbedding", [n(2, 4, 3, 8), ids] + cache, **options)
+        case("RotaryEmbedding", [n(2, 3, 32), np.array([2])] + cache, **options)
+        case("RotaryEmbedding", [n(2, 4, 3, 8), np.array([1])] + cache,
+             scale=0.5, **options)
+        case("RotaryEmbedding", [n(2, 3, 40), ids] + cache, num_heads=4,
+             rotary_embedding_dim=8, **options)
+f.done()
