@@ -3,12 +3,12 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The sums of a quantized convolution with constant weights are computed by a
-// float convolution of the same whole numbers, whose kernels are the best there
-// are. Floats hold whole numbers exactly up to 2^24. Where the weights cannot
-// exceed that, all is exact; else a sum is off by a few units in 2^24, which a
-// QLinearConv scales down to much less than one step of its result. A
-// ConvInteger must be exact.
+// The sums of a quantized convolution with constant weights are computed by
+// float convolutions of the same whole numbers, whose kernels are the best
+// there are. Floats hold whole numbers exactly up to 2^24. Where the sums over
+// all input channels might exceed that, each convolution takes so many channels
+// that its sums do not, and those are added up as integers: every result is
+// exact.
 //
 //===----------------------------------------------------------------------===//
 #include "pass/rewrite.h"
@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_EXACT = 1 << 24 };
+enum { MAX_EXACT = 1 << 24, MAX_PARTS = 16 };
 
 static bool present(MlirValue v) {
   return !fe_is_null(v) && !mlirTypeIsANone(mlirValueGetType(v));
@@ -41,47 +41,120 @@ static double parameter_at(const parameter *p, int64_t filter) {
   return fe_const_f64(&p->c, p->c.count == 1 ? 0 : filter);
 }
 
-/// The weights minus their zero points, in f32. `largest`: of the sums of
-/// their absolute values.
-static MlirValue float_weights(fe_ir *ir, MlirValue w, const parameter *zero,
-                               double *largest) {
-  fe_const c;
-  fe_dims d;
+/// A convolution of integers: what it is made of and how it is cut.
+typedef struct sums {
+  MlirOperation op;
+  MlirValue x, w;
+  parameter x_zero, w_zero;
+  fe_dims d; // of the weights
   int64_t dims[FE_MAX_RANK];
-  if (!fe_const_of(ir, w, &c) || !fe_dims_of(ir, w, &d) || d.rank < 3)
-    return (MlirValue){0};
-  for (unsigned i = 0; i < d.rank; i++)
-    dims[i] = fe_dim_static(d.d[i]);
+  int64_t channels; // of a part
+  float *weights;   // minus their zero points
+  double largest;   // absolute value a sum may have
+} sums;
+
+static float *float_weights(fe_ir *ir, const sums *s) {
+  fe_const c;
+  if (!fe_const_of(ir, s->w, &c))
+    return NULL;
   float *out = FE_NEW_N(ir->arena, float, (size_t)c.count + 1);
-  int64_t each = dims[0] ? c.count / dims[0] : 0;
-  *largest = 0;
-  for (int64_t k = 0; k < dims[0]; k++) {
-    double sum = 0, z = parameter_at(zero, k);
-    for (int64_t i = k * each; i < (k + 1) * each; i++) {
-      double v = fe_const_f64(&c, i) - z;
-      out[i] = (float)v;
-      sum += fabs(v);
-    }
-    *largest = sum > *largest ? sum : *largest;
-  }
-  return fe_constant(ir, "integer.weight", FE_F32, d.rank, dims, out);
+  int64_t each = s->dims[0] ? c.count / s->dims[0] : 0;
+  for (int64_t i = 0; i < c.count; i++)
+    out[i] = (float)(fe_const_f64(&c, i) - parameter_at(&s->w_zero, i / each));
+  return out;
 }
 
-/// x minus its zero point, in f32, convolved.
-static MlirValue float_conv(fe_ir *ir, MlirOperation op, MlirValue x,
-                            const parameter *x_zero, MlirValue w,
-                            MlirValue bias) {
-  MlirNamedAttribute to = fe_at_i64(ir, "to", FE_F32);
-  MlirValue v = fe_first(fe_onnx(ir, "Cast", 1, &x, 1, 1, &to));
-  double zero = parameter_at(x_zero, 0);
+/// The largest sum of absolute weights of one filter over so many channels.
+static double largest_sum(const sums *s, int64_t channels) {
+  int64_t taps = 1, all = s->dims[1];
+  double most = 0;
+  for (unsigned i = 2; i < s->d.rank; i++)
+    taps *= s->dims[i];
+  for (int64_t k = 0; k < s->dims[0]; k++)
+    for (int64_t c = 0; c < all; c += channels) {
+      int64_t n = (c + channels < all ? channels : all - c) * taps;
+      const float *w = s->weights + (k * all + c) * taps;
+      double sum = 0;
+      for (int64_t i = 0; i < n; i++)
+        sum += fabsf(w[i]);
+      most = sum > most ? sum : most;
+    }
+  return most;
+}
+
+/// Reads the operands and finds how many channels a part may have.
+static bool read_sums(fe_ir *ir, sums *s) {
+  if (!fe_dims_of(ir, s->w, &s->d) || s->d.rank < 3)
+    return false;
+  for (unsigned i = 0; i < s->d.rank; i++)
+    s->dims[i] = fe_dim_static(s->d.d[i]);
+  s->weights = float_weights(ir, s);
+  if (!s->weights)
+    return false;
+  double zero = parameter_at(&s->x_zero, 0);
+  bool is_unsigned = fe_dtype_of_elem(fe_elem_of(s->x)) == FE_U8;
+  double low = is_unsigned ? 0 : -128, high = low + 255;
+  double most = fmax(fabs(low - zero), fabs(high - zero));
+  s->channels = s->dims[1];
+  s->largest = largest_sum(s, s->channels) * most;
+  int64_t parts = 1;
+  double sum = s->largest;
+  while (sum >= MAX_EXACT && s->channels > 1 && parts < MAX_PARTS) {
+    parts++;
+    s->channels = (s->dims[1] + parts - 1) / parts;
+    sum = largest_sum(s, s->channels) * most;
+  }
+  return sum < MAX_EXACT && s->largest < INT32_MAX &&
+         (parts == 1 || fe_attr_i64(s->op, "group", 1) == 1);
+}
+
+/// x minus its zero point convolved, for input channels [from, to).
+static MlirValue part_of(fe_ir *ir, const sums *s, MlirValue x, int64_t from,
+                         int64_t to) {
+  int64_t dims[FE_MAX_RANK], taps = 1, n = to - from;
+  memcpy(dims, s->dims, sizeof dims);
+  for (unsigned i = 2; i < s->d.rank; i++)
+    taps *= dims[i];
+  dims[1] = n;
+  float *w = s->weights;
+  if (n != s->dims[1]) {
+    w = FE_NEW_N(ir->arena, float, (size_t)(dims[0] * n * taps) + 1);
+    for (int64_t k = 0; k < dims[0]; k++)
+      memcpy(w + k * n * taps, s->weights + (k * s->dims[1] + from) * taps,
+             (size_t)(n * taps) * sizeof *w);
+    int64_t axis = 1;
+    x = fe_onnx1(ir, "Slice", x, fe_constant_i64s(ir, 1, &from),
+                 fe_constant_i64s(ir, 1, &to), fe_constant_i64s(ir, 1, &axis));
+  }
+  unsigned n_attrs = (unsigned)mlirOperationGetNumAttributes(s->op);
+  MlirNamedAttribute *attrs =
+      FE_NEW_N(ir->arena, MlirNamedAttribute, n_attrs + 1);
+  for (unsigned i = 0; i < n_attrs; i++)
+    attrs[i] = mlirOperationGetAttribute(s->op, i);
+  MlirValue in[2] = {
+      x, fe_constant(ir, "integer.weight", FE_F32, s->d.rank, dims, w)};
+  return fe_first(fe_onnx(ir, "Conv", 2, in, 1, n_attrs, attrs));
+}
+
+static MlirValue cast(fe_ir *ir, MlirValue v, fe_dtype t) {
+  MlirNamedAttribute to = fe_at_i64(ir, "to", t);
+  return fe_first(fe_onnx(ir, "Cast", 1, &v, 1, 1, &to));
+}
+
+/// The sums: f32 of one part, i32 of several or where `integer`.
+static MlirValue summed(fe_ir *ir, const sums *s, bool integer) {
+  MlirValue x = cast(ir, s->x, FE_F32), sum = {0};
+  double zero = parameter_at(&s->x_zero, 0);
   if (zero != 0)
-    v = fe_onnx1(ir, "Sub", v, fe_constant_scalar(ir, FE_F32, zero));
-  unsigned n = (unsigned)mlirOperationGetNumAttributes(op);
-  MlirNamedAttribute *attrs = FE_NEW_N(ir->arena, MlirNamedAttribute, n + 1);
-  for (unsigned i = 0; i < n; i++)
-    attrs[i] = mlirOperationGetAttribute(op, i);
-  MlirValue in[3] = {v, w, bias};
-  return fe_first(fe_onnx(ir, "Conv", 3, in, 1, n, attrs));
+    x = fe_onnx1(ir, "Sub", x, fe_constant_scalar(ir, FE_F32, zero));
+  for (int64_t c = 0; c < s->dims[1]; c += s->channels) {
+    int64_t to = c + s->channels < s->dims[1] ? c + s->channels : s->dims[1];
+    MlirValue v = part_of(ir, s, x, c, to);
+    if (s->channels < s->dims[1] || integer)
+      v = cast(ir, v, FE_I32);
+    sum = fe_is_null(sum) ? v : fe_onnx1(ir, "Add", sum, v);
+  }
+  return sum;
 }
 
 static bool replace(MlirOperation op, MlirValue v) {
@@ -100,29 +173,28 @@ static int64_t filters_of(fe_ir *ir, MlirValue w) {
 }
 
 static bool conv_integer(fe_ir *ir, MlirOperation op) {
-  MlirValue x = fe_operand(op, 0), w = fe_operand(op, 1);
-  parameter x_zero, w_zero;
-  int64_t filters = filters_of(ir, w);
-  double sum;
-  if (!filters || !read_parameter(ir, fe_operand(op, 2), 1, &x_zero) ||
-      !read_parameter(ir, fe_operand(op, 3), filters, &w_zero))
+  sums s = {.op = op, .x = fe_operand(op, 0), .w = fe_operand(op, 1)};
+  int64_t filters = filters_of(ir, s.w);
+  if (!filters || !read_parameter(ir, fe_operand(op, 2), 1, &s.x_zero) ||
+      !read_parameter(ir, fe_operand(op, 3), filters, &s.w_zero) ||
+      !read_sums(ir, &s))
     return false;
-  double zero = parameter_at(&x_zero, 0);
-  bool is_unsigned = fe_dtype_of_elem(fe_elem_of(x)) == FE_U8;
-  double low = is_unsigned ? 0 : -128, high = low + 255;
-  MlirValue weights = float_weights(ir, w, &w_zero, &sum);
-  if (fe_is_null(weights) ||
-      sum * fmax(fabs(low - zero), fabs(high - zero)) >= MAX_EXACT)
-    return false;
-  MlirValue v = float_conv(ir, op, x, &x_zero, weights, (MlirValue){0});
-  MlirNamedAttribute to = fe_at_i64(ir, "to", FE_I32);
-  return replace(op, fe_first(fe_onnx(ir, "Cast", 1, &v, 1, 1, &to)));
+  return replace(op, summed(ir, &s, true));
+}
+
+/// One number per filter as [filters][1].. of `rank` dims, or a scalar.
+static MlirValue per_filter(fe_ir *ir, const char *name, fe_dtype t,
+                            unsigned rank, int64_t count, const void *data) {
+  int64_t dims[FE_MAX_RANK] = {count};
+  for (unsigned i = 1; i < rank; i++)
+    dims[i] = 1;
+  return fe_constant(ir, name, t, count == 1 ? 0 : rank, dims, data);
 }
 
 static bool q_linear_conv(fe_ir *ir, MlirOperation op) {
   enum { X, X_SCALE, X_ZERO, W, W_SCALE, W_ZERO, Y_SCALE, Y_ZERO, B };
-  MlirValue w = fe_operand(op, W), bias = fe_operand(op, B);
-  int64_t filters = filters_of(ir, w), one = 1;
+  sums s = {.op = op, .x = fe_operand(op, X), .w = fe_operand(op, W)};
+  int64_t filters = filters_of(ir, s.w), one = 1;
   parameter p[B + 1];
   for (unsigned i = X_SCALE; i <= B; i++) {
     bool per_filter = i == W_SCALE || i == W_ZERO || i == B;
@@ -131,42 +203,36 @@ static bool q_linear_conv(fe_ir *ir, MlirOperation op) {
                                      per_filter ? filters : one, &p[i])))
       return false;
   }
-  double sum;
-  MlirValue weights = float_weights(ir, w, &p[W_ZERO], &sum);
-  if (fe_is_null(weights))
+  s.x_zero = p[X_ZERO];
+  s.w_zero = p[W_ZERO];
+  if (!read_sums(ir, &s))
     return false;
-  MlirValue float_bias = {0};
-  float *b = FE_NEW_N(ir->arena, float, (size_t)filters);
-  float *step = FE_NEW_N(ir->arena, float, (size_t)filters);
+  unsigned rank = s.d.rank - 1;
+  int32_t *bias = FE_NEW_N(ir->arena, int32_t, (size_t)filters);
+  float *factor = FE_NEW_N(ir->arena, float, (size_t)filters);
+  float x_scale = (float)parameter_at(&p[X_SCALE], 0);
+  float y_scale = (float)parameter_at(&p[Y_SCALE], 0);
+  double largest = s.largest;
   for (int64_t k = 0; k < filters; k++) {
-    b[k] = (float)parameter_at(&p[B], k);
-    step[k] = (float)parameter_at(&p[Y_SCALE], 0) /
-              ((float)parameter_at(&p[X_SCALE], 0) *
-               (float)parameter_at(&p[W_SCALE], k));
+    double b = parameter_at(&p[B], k);
+    bias[k] = (int32_t)b;
+    largest = fmax(largest, s.largest + fabs(b));
+    // In this order, each step rounded, as ONNX Runtime does.
+    factor[k] = x_scale * (float)parameter_at(&p[W_SCALE], k);
+    factor[k] /= y_scale;
   }
-  if (present(bias))
-    float_bias = fe_constant(ir, "integer.bias", FE_F32, 1, &filters, b);
-  MlirValue v =
-      float_conv(ir, op, fe_operand(op, X), &p[X_ZERO], weights, float_bias);
-  // [K, 1, 1]; a division, because factors are folded into the weights, which
-  // would not be whole numbers any more.
-  int64_t dims[FE_MAX_RANK] = {p[W_SCALE].c.count == 1 ? 1 : filters};
-  fe_dims d;
-  if (!fe_dims_of(ir, w, &d))
-    return false;
-  for (unsigned i = 1; i + 1 < d.rank; i++)
-    dims[i] = 1;
-  MlirValue steps = fe_constant(ir, "step", FE_F32, d.rank - 1, dims, step);
-  v = fe_onnx1(ir, "Round", fe_onnx1(ir, "Div", v, steps));
-  double zero = parameter_at(&p[Y_ZERO], 0);
-  if (zero != 0)
-    v = fe_onnx1(ir, "Add", v, fe_constant_scalar(ir, FE_F32, zero));
+  bool integer = largest >= MAX_EXACT;
+  MlirValue v = summed(ir, &s, integer);
+  if (present(fe_operand(op, B))) {
+    MlirValue b = per_filter(ir, "integer.bias", FE_I32, rank, filters, bias);
+    bool is_float = fe_dtype_of_elem(fe_elem_of(v)) == FE_F32;
+    v = fe_onnx1(ir, "Add", v, is_float ? cast(ir, b, FE_F32) : b);
+  }
+  int64_t n = p[W_SCALE].c.count == 1 ? 1 : filters;
+  MlirValue scale = per_filter(ir, "factor", FE_F32, rank, n, factor);
   fe_dtype t = fe_dtype_of_elem(fe_elem_of(fe_result(op, 0)));
-  double low = t == FE_U8 ? 0 : -128;
-  v = fe_onnx1(ir, "Clip", v, fe_constant_scalar(ir, FE_F32, low),
-               fe_constant_scalar(ir, FE_F32, low + 255));
-  MlirNamedAttribute to = fe_at_i64(ir, "to", t);
-  return replace(op, fe_first(fe_onnx(ir, "Cast", 1, &v, 1, 1, &to)));
+  MlirValue zero = fe_constant_scalar(ir, t, parameter_at(&p[Y_ZERO], 0));
+  return replace(op, fe_onnx1(ir, "ms_requantize", v, scale, zero));
 }
 
 const fe_pattern fe_patterns_quantized[] = {

@@ -36,13 +36,15 @@ def type_of(array):
 
 
 def model_of(op, inputs, outputs=1, opset=22, domain="", dynamic=False,
-             constants=(), version=1, result_types=None, **attributes):
+             constants=(), version=1, result_types=None, more=None,
+             **attributes):
     """A model of one node. `dynamic`: True, or a list of numbers of inputs;
     version: opset of the domain; result_types: where ONNX Runtime cannot tell
-    them, arrays' dtypes."""
+    them, arrays' dtypes; more: attributes with names of parameters here."""
     names = [f"in{i}" if a is not None else "" for i, a in enumerate(inputs)]
     out = [f"out{i}" for i in range(outputs)]
-    node = helper.make_node(op, names, out, domain=domain, **attributes)
+    node = helper.make_node(op, names, out, domain=domain, **attributes,
+                            **(more or {}))
     infos, initializers = [], []
     for i, (name, a) in enumerate(zip(names, inputs)):
         if a is None:

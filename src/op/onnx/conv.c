@@ -15,6 +15,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/quantized.h"
 #include "op/sliding.h"
 
 #include <inttypes.h>
@@ -137,13 +138,10 @@ static MlirValue zero_point(conv *c, int operand, MlirValue filter) {
 static MlirValue requantize(conv *c, MlirValue sum, MlirValue scale,
                             MlirValue zero) {
   fe_ir *ir = c->ir;
-  bool is_unsigned = fe_dtype_is_unsigned(c->l->out_type[0]);
   MlirValue v = fe_convert(ir, sum, ir->f32, false, false);
   v = fe_math(ir, "roundeven", fe_mul(ir, v, scale));
   v = fe_add(ir, v, fe_convert(ir, zero, ir->f32, false, false));
-  v = fe_max(ir, v, fe_float(ir, ir->f32, is_unsigned ? 0 : -128));
-  v = fe_min(ir, v, fe_float(ir, ir->f32, is_unsigned ? 255 : 127));
-  return fe_convert(ir, v, ir->i8, false, is_unsigned);
+  return fe_saturated(ir, c->l->out_type[0], v);
 }
 
 static void write_kernel(conv *c, const fe_sliding *win, int64_t group,
