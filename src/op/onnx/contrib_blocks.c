@@ -1,0 +1,307 @@
+//===- contrib_blocks.c - weights of few bits, in blocks ---------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MatMulNBits and MatMulBnb4: constant weights of 2, 4 and 8 bits with a scale
+// per block are written out as floats. GatherBlockQuantized takes rows as they
+// lie and makes floats of those only.
+//
+//===----------------------------------------------------------------------===//
+#include "op/compose.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+//===-- MatMulNBits ---------------------------------------------------------//
+
+typedef struct blocks {
+  int64_t n, k, size, bits; // size: elements of a block
+  int64_t per_row;          // blocks
+  fe_const data, scales, zeros, groups;
+  bool has_zeros, packed_zeros, has_groups;
+} blocks;
+
+/// Number i of a row of packed numbers.
+static unsigned unpack(const uint8_t *row, int64_t i, int64_t bits) {
+  int64_t bit = i * bits;
+  return (unsigned)(row[bit / 8] >> bit % 8) & ((1u << bits) - 1);
+}
+
+static fe_status read_numbers(fe_node *n, blocks *b) {
+  b->n = fe_node_int(n, "N", 0);
+  b->k = fe_node_int(n, "K", 0);
+  b->bits = fe_node_int(n, "bits", 4);
+  b->size = fe_node_int(n, "block_size", 0);
+  if (b->n <= 0 || b->k <= 0 || b->size <= 0 || b->n > INT32_MAX ||
+      b->k > INT32_MAX || b->size > INT32_MAX ||
+      (b->bits != 2 && b->bits != 4 && b->bits != 8))
+    return fe_node_error(
+        n, NULL, "N, K and block_size must be positive, bits 2, 4 or 8");
+  b->per_row = (b->k + b->size - 1) / b->size;
+  return FE_OK;
+}
+
+static fe_status read_blocks(fe_node *n, blocks *b) {
+  enum { B = 1, SCALES, ZEROS, GROUPS };
+  fe_ir *ir = n->ir;
+  if (read_numbers(n, b))
+    return FE_FAILED;
+  if (fe_node_int(n, "weight_prepacked", 0))
+    return fe_node_error(n, "use the weights as they were before",
+                         "prepacked weights are not supported");
+  MlirValue zeros = fe_node_in(n, ZEROS), groups = fe_node_in(n, GROUPS);
+  b->has_zeros = !fe_is_null(zeros);
+  b->has_groups = !fe_is_null(groups);
+  if (!fe_const_of(ir, fe_node_in(n, B), &b->data) ||
+      !fe_const_of(ir, fe_node_in(n, SCALES), &b->scales) ||
+      (b->has_zeros && !fe_const_of(ir, zeros, &b->zeros)) ||
+      (b->has_groups && !fe_const_of(ir, groups, &b->groups)))
+    return fe_node_error(n, NULL, "the weights must be constants");
+  int64_t row = b->per_row * ((b->size * b->bits + 7) / 8);
+  int64_t zero_row = (b->per_row * b->bits + 7) / 8;
+  b->packed_zeros = b->has_zeros && b->zeros.dtype == FE_U8;
+  if (b->data.count != b->n * row || b->scales.count != b->n * b->per_row ||
+      (b->has_zeros &&
+       b->zeros.count != b->n * (b->packed_zeros ? zero_row : b->per_row)) ||
+      (b->has_groups && b->groups.count < b->k))
+    return fe_node_error(
+        n, NULL, "the weights do not have the size that N and K demand");
+  for (int64_t i = 0; b->has_groups && i < b->k; ++i) {
+    int64_t group = fe_const_i64(&b->groups, i);
+    if (group < 0 || group >= b->per_row)
+      return fe_node_error(n, NULL, "g_idx names a block that is not there");
+  }
+  return FE_OK;
+}
+
+/// The weights as [K][N].
+static MlirValue written_out(fe_ir *ir, const blocks *b) {
+  float *out = FE_NEW_N(ir->arena, float, (size_t)(b->n * b->k));
+  int64_t blob = (b->size * b->bits + 7) / 8;
+  int64_t zero_row = (b->per_row * b->bits + 7) / 8;
+  const uint8_t *data = b->data.data, *zeros = b->zeros.data;
+  for (int64_t y = 0; y < b->n; ++y)
+    for (int64_t x = 0; x < b->k; ++x) {
+      int64_t block = x / b->size;
+      double q =
+          unpack(data + (y * b->per_row + block) * blob, x % b->size, b->bits);
+      // Scale and zero point may be those of another block.
+      if (b->has_groups)
+        block = fe_const_i64(&b->groups, x);
+      double zero = (double)(1 << (b->bits - 1));
+      if (b->packed_zeros)
+        zero = unpack(zeros + y * zero_row, block, b->bits);
+      else if (b->has_zeros)
+        zero = fe_const_f64(&b->zeros, y * b->per_row + block);
+      double scale = fe_const_f64(&b->scales, y * b->per_row + block);
+      out[x * b->n + y] = (float)((q - zero) * scale);
+    }
+  const int64_t dims[2] = {b->k, b->n};
+  return fe_constant(ir, "weights", FE_F32, 2, dims, out);
+}
+
+/// a by weights of f32, plus bias.
+static fe_status product(fe_node *n, MlirValue weights, MlirValue bias,
+                         MlirValue *results) {
+  fe_ir *ir = n->ir;
+  MlirValue a = fe_node_in(n, 0);
+  MlirValue v = FE_X(ir, "MatMul", fe_x_cast(ir, a, FE_F32), weights);
+  return fe_node_done(fe_x_plus(ir, fe_x_cast(ir, v, fe_x_type(a)), bias),
+                      results);
+}
+
+static fe_status expand_n_bits(fe_node *n, MlirValue *results) {
+  blocks b = {0};
+  if (fe_node_require(n, 3) || read_blocks(n, &b))
+    return FE_FAILED;
+  return product(n, written_out(n->ir, &b), fe_node_in(n, 5), results);
+}
+
+//===-- MatMulBnb4 ----------------------------------------------------------//
+
+/// What the 16 codes mean, by quant_type: of floats of 4 bits, with a sign in
+/// front; of quantiles of a normal distribution.
+static const float codes[2][16] = {
+    {0, 0.00520833333f, 0.66666667f, 1, 0.33333333f, 0.5f, 0.16666667f, 0.25f,
+     -0.0f, -0.00520833333f, -0.66666667f, -1, -0.33333333f, -0.5f,
+     -0.16666667f, -0.25f},
+    {-1, -0.6961928009986877f, -0.5250730514526367f, -0.39491748809814453f,
+     -0.28444138169288635f, -0.18477343022823334f, -0.09105003625154495f, 0,
+     0.07958029955625534f, 0.16093020141124725f, 0.24611230194568634f,
+     0.33791524171829224f, 0.44070982933044434f, 0.5626170039176941f,
+     0.7229568362236023f, 1}};
+
+static fe_status expand_bnb4(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  int64_t rows = fe_node_int(n, "N", 0), k = fe_node_int(n, "K", 0);
+  int64_t size = fe_node_int(n, "block_size", 0);
+  int64_t type = fe_node_int(n, "quant_type", -1);
+  fe_const data, scales;
+  if (fe_node_require(n, 3))
+    return FE_FAILED;
+  if (rows <= 0 || k <= 0 || size <= 0 || rows > INT32_MAX || k > INT32_MAX ||
+      (type != 0 && type != 1))
+    return fe_node_error(
+        n, NULL, "N, K and block_size must be positive, quant_type 0 or 1");
+  if (!fe_const_of(ir, n->in.at[1], &data) ||
+      !fe_const_of(ir, n->in.at[2], &scales))
+    return fe_node_error(n, NULL, "the weights must be constants");
+  int64_t count = rows * k;
+  if (data.count != (count + 1) / 2 ||
+      scales.count != (count + size - 1) / size)
+    return fe_node_error(
+        n, NULL, "the weights do not have the size that N and K demand");
+  // The first of two numbers is in the upper half of a byte.
+  bool as_is = !fe_node_int(n, "transB", 1);
+  float *out = FE_NEW_N(ir->arena, float, (size_t)count);
+  for (int64_t i = 0; i < count; ++i) {
+    unsigned byte = ((const uint8_t *)data.data)[i / 2];
+    float v = codes[type][i % 2 ? byte & 15 : byte >> 4] *
+              (float)fe_const_f64(&scales, i / size);
+    out[as_is ? i : i % k * rows + i / k] = v;
+  }
+  const int64_t dims[2] = {as_is ? rows : k, as_is ? k : rows};
+  return product(n, fe_constant(ir, "weights", FE_F32, 2, dims, out),
+                 (MlirValue){0}, results);
+}
+
+//===-- GatherBlockQuantized ------------------------------------------------//
+
+/// Bytes of packed numbers, one number per byte: the last dim grows.
+static MlirValue unpacked(fe_ir *ir, MlirValue v, int64_t bits) {
+  int64_t per_byte = 8 / bits;
+  fe_dims d;
+  if (per_byte == 1 || fe_is_null(v) || !fe_dims_of(ir, v, &d))
+    return v;
+  MlirValue parts[4];
+  MlirValue mask = fe_constant_scalar(ir, FE_U8, (double)((1 << bits) - 1));
+  for (int64_t i = 0; i < per_byte; ++i) {
+    MlirValue shift = fe_constant_scalar(ir, FE_U8, (double)(i * bits));
+    MlirValue part = FE_COMPOSE(ir, "BitShift", FE_VALUES(v, shift),
+                                FE_ATTRS(fe_at_str(ir, "direction", "RIGHT")));
+    parts[i] = fe_x_unsqueeze(ir, FE_X(ir, "BitwiseAnd", part, mask), -1);
+  }
+  int64_t flat[FE_MAX_RANK] = {0};
+  flat[d.rank - 1] = -1;
+  int64_t last = fe_dim_static(d.d[d.rank - 1]);
+  if (last != FE_DYN)
+    flat[d.rank - 1] = last * per_byte;
+  return fe_x_reshape(ir, fe_x_concat(ir, -1, (unsigned)per_byte, parts),
+                      d.rank, flat);
+}
+
+static MlirValue gather(fe_ir *ir, MlirValue v, MlirValue indices,
+                        int64_t axis) {
+  return FE_COMPOSE(ir, "Gather", FE_VALUES(v, indices),
+                    FE_ATTRS(fe_at_i64(ir, "axis", axis)));
+}
+
+static fe_status expand_gather(fe_node *n, MlirValue *results) {
+  enum { DATA, INDICES, SCALES, ZEROS };
+  fe_ir *ir = n->ir;
+  fe_dims d, ids, s;
+  if (fe_node_require(n, 3))
+    return FE_FAILED;
+  MlirValue data = n->in.at[DATA], indices = n->in.at[INDICES];
+  MlirValue scales = n->in.at[SCALES], zeros = fe_node_in(n, ZEROS);
+  int64_t bits = fe_node_int(n, "bits", 4);
+  int64_t size = fe_node_int(n, "block_size", 128);
+  if (!fe_dims_of(ir, data, &d) || !fe_dims_of(ir, indices, &ids) ||
+      !fe_dims_of(ir, scales, &s) || s.rank != d.rank || !d.rank || size <= 0 ||
+      (bits != 2 && bits != 4 && bits != 8))
+    return fe_node_error(n, NULL,
+                         "data and scales must have the same rank, block_size "
+                         "must be positive, bits 2, 4 or 8");
+  int64_t axis = fe_node_int(n, "gather_axis", 0);
+  int64_t along = fe_node_int(n, "quantize_axis", 1);
+  axis += axis < 0 ? d.rank : 0;
+  along += along < 0 ? d.rank : 0;
+  if (axis < 0 || along < 0 || axis >= d.rank || along >= d.rank ||
+      axis == along)
+    return fe_node_error(n, NULL, "the axes do not fit the data");
+  fe_dtype t = fe_x_type(data);
+  bool packed = t == FE_U8 && bits < 8;
+  if (packed && along != d.rank - 1)
+    return fe_node_error(n, NULL,
+                         "packed data is quantized along its last dimension");
+  data = gather(ir, data, indices, axis);
+  scales = gather(ir, scales, indices, axis);
+  if (!fe_is_null(zeros))
+    zeros = gather(ir, zeros, indices, axis);
+  else if (t == FE_U8)
+    zeros = FE_X(ir, "Expand",
+                 fe_constant_scalar(ir, FE_U8, ldexp(1, (int)bits - 1)),
+                 FE_X(ir, "Shape", scales));
+  int64_t behind = along > axis ? along + ids.rank - 1 : along;
+  if (packed) {
+    data = unpacked(ir, data, bits);
+    if (!fe_is_null(fe_node_in(n, ZEROS)))
+      zeros = fe_x_slice(ir, unpacked(ir, zeros, bits), -1, fe_x_int(ir, 0),
+                         fe_x_size(ir, scales, d.rank + ids.rank - 2));
+  }
+  if (fe_is_null(data) || fe_is_null(scales))
+    return FE_FAILED;
+  const MlirValue in[3] = {data, scales, zeros};
+  const MlirNamedAttribute attrs[2] = {fe_at_i64(ir, "axis", behind),
+                                       fe_at_i64(ir, "block_size", size)};
+  return fe_node_done(
+      fe_first(fe_onnx(ir, "DequantizeLinear", fe_is_null(zeros) ? 2 : 3, in, 1,
+                       2, attrs)),
+      results);
+}
+
+//===-- Rows ----------------------------------------------------------------//
+
+static const fe_attr_def n_bits_attrs[] = {{"K", FE_A_INT, NULL},
+                                           {"N", FE_A_INT, NULL},
+                                           {"bits", FE_A_INT, "4"},
+                                           {"block_size", FE_A_INT, NULL},
+                                           {"accuracy_level", FE_A_INT, "0"},
+                                           {"weight_prepacked", FE_A_INT, "0"},
+                                           {0}};
+static const fe_attr_def bnb4_attrs[] = {{"K", FE_A_INT, NULL},
+                                         {"N", FE_A_INT, NULL},
+                                         {"block_size", FE_A_INT, NULL},
+                                         {"quant_type", FE_A_INT, NULL},
+                                         {"training_mode", FE_A_INT, "0"},
+                                         {"transB", FE_A_INT, "1"},
+                                         {0}};
+static const fe_attr_def gather_attrs[] = {{"bits", FE_A_INT, "4"},
+                                           {"block_size", FE_A_INT, "128"},
+                                           {"gather_axis", FE_A_INT, "0"},
+                                           {"quantize_axis", FE_A_INT, "1"},
+                                           {0}};
+
+const fe_op_row fe_family_contrib_blocks[] = {
+    {.name = "MatMulNBits",
+     .domain = "com.microsoft",
+     .since = 1,
+     .inputs = "A:T1, B:T2, scales:T1, zero_points?:T3, g_idx?:T4, bias?:T1",
+     .outputs = "Y:T1",
+     .types = "T1=f32,f16,bf16;T2=u8;T3=u8,f32,f16,bf16;T4=i32",
+     .attrs = n_bits_attrs,
+     .flags = FE_FUNCTION,
+     .expand = expand_n_bits,
+     .limits = "constant weights, which are written out as f32"},
+    {.name = "MatMulBnb4",
+     .domain = "com.microsoft",
+     .since = 1,
+     .inputs = "A:T1, B:T2, absmax:T1",
+     .outputs = "Y:T1",
+     .types = "T1=f32,f16,bf16;T2=u8",
+     .attrs = bnb4_attrs,
+     .flags = FE_FUNCTION,
+     .expand = expand_bnb4,
+     .limits = "constant weights, which are written out as f32"},
+    {.name = "GatherBlockQuantized",
+     .domain = "com.microsoft",
+     .since = 1,
+     .inputs = "data:T1, indices:I, scales:T2, zero_points?:T1",
+     .outputs = "output:T2",
+     .types = "T1=u8,u4,i4;T2=f32,f16,bf16;I=i32,i64",
+     .attrs = gather_attrs,
+     .flags = FE_FUNCTION,
+     .expand = expand_gather,
+     .limits = "data of 4 bits only as bytes"},
+    {0}};
