@@ -2,7 +2,6 @@
 # families, the text of the krnl dialect, the protobuf decoder's tables, and
 # the runtime as LLVM bitcode in C arrays.
 
-set(generated_dir ${PROJECT_BINARY_DIR}/generated)
 set(generated_sources)
 set(embed ${PROJECT_SOURCE_DIR}/cmake/embed.cmake)
 configure_file(cmake/ferrule_config.h.in ${generated_dir}/ferrule_config.h

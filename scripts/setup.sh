@@ -14,7 +14,8 @@ format) packages="clang-format-22" ;;
 *)
   packages="gcc libc6-dev cmake ninja-build libmlir-22-dev mlir-22-tools
     llvm-22-dev llvm-22-tools clang-22 lld-22 nanopb libnanopb-dev
-    libcmocka-dev"
+    libcmocka-dev libjpeg62-turbo-dev libpng-dev libwebp-dev libtiff-dev
+    libopenjp2-7-dev"
   [ "$what" = build ] ||
     packages="$packages python3 python3-venv pkg-config xz-utils"
   ;;
@@ -52,7 +53,8 @@ stamp=$venv/.requirements
 if cmp -s scripts/requirements.txt $stamp; then
   exit 0
 fi
-modules=$(sed 's/[=<>].*//' scripts/requirements.txt | paste -sd,)
+# What a package is imported as, where that is not its name.
+modules=$(sed "s/[=<>].*//; s/^pillow$/PIL/" scripts/requirements.txt | paste -sd,)
 if python3 -c "import $modules" 2>/dev/null; then
   exit 0 # the system's will do
 fi

@@ -77,7 +77,8 @@ static void add_unit(fe_ir *ir, unit_list *units, unsigned kinds,
                      MlirModule module) {
   bytes b = {.arena = ir->arena};
   mlirOperationWriteBytecode(mlirModuleGetOperation(module), add_bytes, &b);
-  fe_unit unit = {kinds, b.buf.at, b.buf.n, NULL};
+  fe_unit unit = {
+      .kinds = kinds, .bytecode = b.buf.at, .bytecode_size = b.buf.n};
   fe_push(ir->arena, units, unit);
 }
 

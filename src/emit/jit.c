@@ -89,6 +89,19 @@ static fe_status place_profile(fe_diags *d, fe_jit *jit,
   return bind(d, jit, FE_PROFILE_TABLE, jit->profile);
 }
 
+/// Packaged libraries are in this process already.
+static fe_status place_natives(fe_diags *d, fe_jit *jit, unsigned n,
+                               const fe_unit *units) {
+  unsigned used = 0;
+  for (unsigned i = 0; i < n; i++)
+    used |= units[i].natives;
+  for (unsigned i = 0; used >> i; i++)
+    if ((used >> i & 1) &&
+        bind(d, jit, fe_native_symbol(i), fe_native_address(i)) == FE_FAILED)
+      return FE_FAILED;
+  return FE_OK;
+}
+
 static fe_status load(fe_diags *d, fe_jit *jit, const fe_model_info *info,
                       unsigned n, fe_unit *units) {
   LLVMOrcJITDylibRef dylib = LLVMOrcLLJITGetMainJITDylib(jit->engine);
@@ -100,7 +113,8 @@ static fe_status load(fe_diags *d, fe_jit *jit, const fe_model_info *info,
     return FE_FAILED;
   LLVMOrcJITDylibAddGenerator(dylib, process);
   if (place_weights(d, jit, info) == FE_FAILED ||
-      place_profile(d, jit, info) == FE_FAILED)
+      place_profile(d, jit, info) == FE_FAILED ||
+      place_natives(d, jit, n, units) == FE_FAILED)
     return FE_FAILED;
   for (unsigned i = 0; i < n; i++) {
     LLVMMemoryBufferRef object = units[i].object;

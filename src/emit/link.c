@@ -185,10 +185,19 @@ static const char *base_name(const char *path) {
 //===-- The kinds -----------------------------------------------------------//
 
 static fe_status add_units(linking *l, unsigned n, const fe_unit *units) {
-  for (unsigned i = 0; i < n; i++)
+  unsigned natives = 0;
+  for (unsigned i = 0; i < n; i++) {
+    natives |= units[i].natives;
     if (add_input(l, LLVMGetBufferStart(units[i].object),
                   LLVMGetBufferSize(units[i].object)) == FE_FAILED)
       return FE_FAILED;
+  }
+  for (unsigned i = 0; natives >> i; i++) {
+    fe_bytes object = fe_native_object(i);
+    if ((natives >> i & 1) &&
+        add_input(l, object.data, object.size) == FE_FAILED)
+      return FE_FAILED;
+  }
   return FE_OK;
 }
 
@@ -226,7 +235,9 @@ static void add_libraries(linking *l) {
                                          "/usr/lib64", "/usr/lib", NULL};
   static const char *const arm_dirs[] = {"/lib/aarch64-linux-gnu",
                                          "/usr/aarch64-linux-gnu/lib", NULL};
+  // The loader, part of the C library, has what thread-local variables need.
   static const char *const libraries[] = {"libm.so.6", "libc.so.6"};
+  const char *loader = arm ? "ld-linux-aarch64.so.1" : "ld-linux-x86-64.so.2";
   for (const char *const *dir = arm ? arm_dirs : x86_dirs; *dir; dir++) {
     const char *m = fe_printf(l->diags->arena, "%s/%s", *dir, libraries[0]);
     const char *c = fe_printf(l->diags->arena, "%s/%s", *dir, libraries[1]);
@@ -235,6 +246,9 @@ static void add_libraries(linking *l) {
     add_arg(l, "--as-needed");
     add_arg(l, m);
     add_arg(l, c);
+    const char *ld = fe_printf(l->diags->arena, "%s/%s", *dir, loader);
+    if (!access(ld, R_OK))
+      add_arg(l, ld);
     add_arg(l, "-zdefs"); // whatever is left is our mistake
     return;
   }

@@ -79,6 +79,7 @@ typedef struct fe_unit {
   const char *bytecode; // of the MLIR module
   size_t bytecode_size;
   LLVMMemoryBufferRef object; // object file, text of LLVM IR, or assembly
+  unsigned natives;           // what it calls of fe_native_*, a bit each
 } fe_unit;
 
 /// What the threads share; constant while they run.
@@ -104,6 +105,15 @@ FE_NODISCARD fe_status fe_model_build(fe_diags *diags, LLVMModuleRef module,
 /// <prefix>.<name>, what symbols shared between units are called.
 char *fe_symbol_name(fe_arena *arena, const char *prefix, const char *name);
 
+//===-- Packaged libraries: native.c
+//------------------------------------------------------------------===//
+
+/// Which of them the module calls, a bit each.
+unsigned fe_native_used(LLVMModuleRef m);
+/// NULL: there is no number i.
+const char *fe_native_symbol(unsigned i);
+void *fe_native_address(unsigned i);
+
 //===-- Files: object.c, archive.c, link.c
 //---------------------------------===//
 
@@ -111,6 +121,9 @@ typedef struct fe_bytes {
   const void *data;
   size_t size;
 } fe_bytes;
+
+/// The relocatable object with native i, see fe_native_used.
+fe_bytes fe_native_object(unsigned i);
 
 /// A relocatable object that reserves the section of the weights under the
 /// symbol <prefix>.weights, without contents. `machine`: of ELF.

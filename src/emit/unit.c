@@ -323,6 +323,7 @@ static fe_status compile(fe_ir *ir, const fe_unit_job *job, fe_unit *unit,
       ((unit->kinds & FE_UNIT_MAIN) &&
        fe_model_build(diags, m, job) == FE_FAILED))
     return FE_FAILED;
+  unit->natives = fe_native_used(m);
   set_attributes(m, o->target);
   if (verify(diags, m) == FE_FAILED ||
       optimize(diags, m, machine, o->opt) == FE_FAILED)
