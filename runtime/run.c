@@ -110,6 +110,7 @@ void *fe_rt_object(fe_run *run, int64_t bytes) {
   if (bytes > OBJECTS / 4 || bytes < 0)
     return fe_rt_alloc(run, bytes);
   size_t size = ((size_t)bytes + 15) & ~(size_t)15;
+  size += size ? 0 : 16; // NULL is a failure
   if (size > run->objects_left) {
     char *more = fe_rt_alloc(run, OBJECTS);
     if (!more)

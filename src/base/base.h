@@ -73,6 +73,10 @@ typedef struct fe_map {
 } fe_map;
 void *fe_map_get(const fe_map *m, const char *key); // NULL when absent
 void fe_map_set(fe_arena *arena, fe_map *m, const char *key, void *value);
+/// Keys of n > 0 bytes, which are not mixed with text in one map.
+void *fe_map_get_bytes(const fe_map *m, const void *key, size_t n);
+void fe_map_set_bytes(fe_arena *arena, fe_map *m, const void *key, size_t n,
+                      void *value);
 void *fe_map_get_ptr(const fe_map *m, const void *key);
 void fe_map_set_ptr(fe_arena *arena, fe_map *m, const void *key, void *value);
 uint64_t fe_hash(const void *data, size_t n, uint64_t seed);

@@ -100,6 +100,15 @@ void fe_map_set(fe_arena *arena, fe_map *m, const char *key, void *value) {
   set(arena, m, key, strlen(key) + 1, value);
 }
 
+void *fe_map_get_bytes(const fe_map *m, const void *key, size_t n) {
+  return get(m, key, n);
+}
+
+void fe_map_set_bytes(fe_arena *arena, fe_map *m, const void *key, size_t n,
+                      void *value) {
+  set(arena, m, key, n, value);
+}
+
 void *fe_map_get_ptr(const fe_map *m, const void *key) {
   return get(m, key, 0);
 }

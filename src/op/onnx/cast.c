@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 #include "op/scalar.h"
+#include "op/text.h"
 
 #include <float.h>
 #include <math.h>
@@ -49,12 +50,25 @@ static fe_status upgrade_cast(fe_node *n) {
   return fe_error(n->ir->diags, where, NULL, "there is no type '%s'", a->s);
 }
 
+/// Texts are read and written by the runtime.
+static fe_status expand_cast(fe_node *n, MlirValue *results) {
+  const fe_node_attr *to = fe_node_attr_find(n, "to");
+  if (n->in.n != 1 || fe_is_null(n->in.at[0]) || !to)
+    return FE_OK; // reported when the operator is made
+  bool known = to->i > 0 && to->i < FE_DTYPE_COUNT &&
+               ((CAST_MASK | 1u << FE_STRING) >> to->i & 1);
+  if (known && (to->i == FE_STRING || fe_is_text(n->in.at[0])))
+    results[0] = fe_text_cast(n->ir, n->in.at[0], (fe_dtype)to->i);
+  return FE_OK;
+}
+
 static fe_status infer_cast(fe_infer *f) {
   fe_dims d;
   int64_t to = fe_attr_i64(f->attrs, "to", 0);
   if (fe_in_dims(f, 0, &d))
     return FE_FAILED;
-  if (to <= 0 || to >= FE_DTYPE_COUNT || !(CAST_MASK >> to & 1))
+  if (to <= 0 || to >= FE_DTYPE_COUNT || !(CAST_MASK >> to & 1) ||
+      fe_in_dtype(f, 0) == FE_STRING)
     return fe_infer_error(f, NULL, "cannot convert to %s",
                           to > 0 && to < FE_DTYPE_COUNT
                               ? fe_dtype_name((fe_dtype)to)
@@ -153,6 +167,10 @@ static fe_status expand_cast_like(fe_node *n, MlirValue *results) {
     return fe_error(n->ir->diags, where, NULL, "takes 2 inputs");
   }
   fe_dtype to = fe_dtype_of_elem(fe_elem_of(n->in.at[1]));
+  if (to == FE_STRING || fe_is_text(n->in.at[0])) {
+    results[0] = fe_text_cast(n->ir, n->in.at[0], to);
+    return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
+  }
   fe_node_attr *saturate = fe_node_attr_find(n, "saturate");
   MlirNamedAttribute attrs[] = {
       fe_at_i64(n->ir, "to", to),
@@ -174,10 +192,11 @@ const fe_op_row fe_family_cast[] = {
      .since = 1,
      .inputs = "input:T1",
      .outputs = "output:T2",
-     .types = "T1=" CAST_TYPES ";T2=" CAST_TYPES,
+     .types = "T1=" CAST_TYPES ",str;T2=" CAST_TYPES ",str",
      .attrs = cast_attrs,
-     .flags = FE_POINTWISE,
+     .flags = FE_POINTWISE | FE_FUNCTION,
      .upgrade = upgrade_cast,
+     .expand = expand_cast,
      .infer = infer_cast,
      .contents = contents_cast,
      .scalar = cast},
@@ -185,7 +204,7 @@ const fe_op_row fe_family_cast[] = {
      .since = 15,
      .inputs = "input:T1, target_type:T2",
      .outputs = "output:T2",
-     .types = "T1=" CAST_TYPES ";T2=" CAST_TYPES,
+     .types = "T1=" CAST_TYPES ",str;T2=" CAST_TYPES ",str",
      .attrs = cast_like_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_cast_like},

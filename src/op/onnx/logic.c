@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 #include "op/scalar.h"
+#include "op/text.h"
 
 #include <math.h>
 
@@ -177,6 +178,13 @@ static const fe_attr_def inf_attrs[] = {{"detect_negative", FE_A_INT, "1"},
                                         {"detect_positive", FE_A_INT, "1"},
                                         {0}};
 
+/// Of strings, by the runtime.
+static fe_status expand_equal(fe_node *n, MlirValue *results) {
+  if (n->in.n == 2 && fe_is_text(n->in.at[0]) && fe_is_text(n->in.at[1]))
+    results[0] = fe_text_equal(n->ir, n->in.at[0], n->in.at[1]);
+  return FE_OK;
+}
+
 #define BINARY(op_name, first, admitted, ...)                                  \
   {.name = op_name,                                                            \
    .since = first,                                                             \
@@ -196,8 +204,17 @@ const fe_op_row fe_family_logic[] = {
            .contents = contents_or),
     BINARY("Xor", 1, "bool", .outputs = "C:T", .scalar = xor_of),
     FE_UNARY("Not", 1, "bool", .scalar = not_of, .contents = contents_not),
-    COMPARE("Equal", 1, "bool,real", .scalar = equal,
-            .contents = contents_equal),
+    {.name = "Equal",
+     .since = 1,
+     .inputs = "A:T, B:T",
+     .outputs = "C:T1",
+     .types = "T=bool,real,str;T1=bool",
+     .flags = FE_POINTWISE | FE_FUNCTION,
+     .upgrade = fe_upgrade_broadcast,
+     .expand = expand_equal,
+     .result = FE_BOOL,
+     .scalar = equal,
+     .contents = contents_equal},
     COMPARE("Greater", 1, "real", .scalar = greater,
             .contents = contents_greater),
     COMPARE("GreaterOrEqual", 12, "real", .scalar = greater_or_equal,
