@@ -14,40 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-//===-- Helpers of all ai.onnx.ml families ----------------------------------//
-
-fe_status fe_ml_error(const fe_node *n, const char *attr, const char *message) {
-  fe_where where = n->where;
-  where.op = n->row->name;
-  where.attr = attr;
-  return fe_error(n->ir->diags, where, NULL, "%s", message);
-}
-
-const fe_node_attr *fe_ml_attr(fe_node *n, const char *name) {
-  const fe_node_attr *a = fe_node_attr_find(n, name);
-  return a && (a->n || a->kind == FE_A_INT || a->kind == FE_A_FLOAT ||
-               a->kind == FE_A_TENSOR)
-             ? a
-             : NULL;
-}
-
-MlirValue fe_ml_floats(fe_ir *ir, size_t count, const float *v) {
-  int64_t n = (int64_t)count;
-  return fe_constant(ir, NULL, FE_F32, 1, &n,
-                     fe_memdup(ir->arena, v, count * sizeof *v));
-}
-
-MlirValue fe_ml_cast(fe_ir *ir, MlirValue v, fe_dtype t) {
-  if (fe_is_null(v) || fe_dtype_of_elem(fe_elem_of(v)) == t)
-    return v;
-  MlirNamedAttribute to = fe_at_i64(ir, "to", t);
-  return fe_first(fe_onnx(ir, "cast", 1, &v, 1, 1, &to));
-}
-
-fe_dtype fe_ml_type(MlirValue v) {
-  return fe_is_null(v) ? FE_UNDEFINED : fe_dtype_of_elem(fe_elem_of(v));
-}
-
 static fe_status done(MlirValue v, MlirValue *results) {
   results[0] = v;
   return fe_is_null(v) ? FE_FAILED : FE_OK;
@@ -80,14 +46,25 @@ static fe_status expand_binarizer(fe_node *n, MlirValue *results) {
 static fe_status expand_scaler(fe_node *n, MlirValue *results) {
   NEEDS_ONE_INPUT(n);
   fe_ir *ir = n->ir;
-  MlirValue x = fe_ml_cast(ir, n->in.at[0], FE_F32);
-  const fe_node_attr *offset = fe_ml_attr(n, "offset");
-  const fe_node_attr *scale = fe_ml_attr(n, "scale");
-  if (offset)
-    x = fe_onnx1(ir, "Sub", x, fe_ml_floats(ir, offset->n, offset->floats));
-  if (scale)
-    x = fe_onnx1(ir, "Mul", x, fe_ml_floats(ir, scale->n, scale->floats));
-  return done(x, results);
+  MlirValue x = n->in.at[0];
+  fe_dtype t = fe_ml_type(x) == FE_F64 ? FE_F64 : FE_F32;
+  static const struct {
+    const char *attr, *op;
+  } steps[] = {{"offset", "Sub"}, {"scale", "Mul"}};
+  x = fe_ml_cast(ir, x, t);
+  for (unsigned i = 0; i < FE_COUNT(steps); ++i) {
+    const fe_node_attr *a = fe_ml_attr(n, steps[i].attr);
+    fe_dims d;
+    int64_t features =
+        fe_dims_of(ir, x, &d) && d.rank ? fe_dim_static(d.d[d.rank - 1]) : 0;
+    if (a && a->n != 1 && features != FE_DYN && features != (int64_t)a->n)
+      return fe_ml_error(n, steps[i].attr,
+                         "there must be one number, or one per feature");
+    if (a)
+      x = fe_onnx1(ir, steps[i].op, x,
+                   fe_ml_cast(ir, fe_ml_floats(ir, a->n, a->floats), t));
+  }
+  return done(fe_ml_cast(ir, x, FE_F32), results);
 }
 
 /// Divides by the norm of the last dim; rows of zeros stay.
@@ -97,8 +74,7 @@ static fe_status expand_normalizer(fe_node *n, MlirValue *results) {
   MlirValue x = fe_ml_cast(ir, n->in.at[0], FE_F32);
   const fe_node_attr *norm = fe_ml_attr(n, "norm");
   const char *name = norm ? norm->s : "MAX";
-  int64_t last = -1;
-  MlirValue by = {0}, axes = fe_constant_i64s(ir, 1, &last);
+  MlirValue by = {0}, axes = fe_ml_last_axis(ir);
   if (!strcmp(name, "MAX"))
     by = fe_onnx1(ir, "ReduceMax", fe_onnx1(ir, "Abs", x), axes);
   else if (!strcmp(name, "L1"))
@@ -107,8 +83,7 @@ static fe_status expand_normalizer(fe_node *n, MlirValue *results) {
     by = fe_onnx1(ir, "ReduceL2", x, axes);
   else
     return fe_ml_error(n, "norm", "the norm must be MAX, L1 or L2");
-  MlirValue zero = fe_constant_scalar(ir, FE_F32, 0);
-  MlirValue one = fe_constant_scalar(ir, FE_F32, 1);
+  MlirValue zero = fe_ml_number(ir, 0), one = fe_ml_number(ir, 1);
   by = fe_onnx1(ir, "Where", fe_onnx1(ir, "Equal", by, zero), one, by);
   return done(fe_onnx1(ir, "Div", x, by), results);
 }
@@ -146,6 +121,35 @@ static fe_status expand_imputer(fe_node *n, MlirValue *results) {
 
 //===-- FeatureVectorizer, ArrayFeatureExtractor ----------------------------//
 
+/// Its first `want` features, filled up with zeros; null after a report. A list
+/// is one row, unless it should have one feature: then it is a column.
+static MlirValue part_of(fe_node *n, MlirValue x, int64_t want) {
+  fe_ir *ir = n->ir;
+  fe_dims d;
+  int64_t column[2] = {-1, 1}, flat[2] = {0, -1}, start = 0, one = 1;
+  x = fe_ml_cast(ir, x, FE_F32);
+  if (fe_is_null(x) || !fe_dims_of(ir, x, &d) || !d.rank) {
+    (void)fe_ml_error(n, NULL, "the inputs must be tensors of features");
+    return (MlirValue){0};
+  }
+  if (d.rank == 1 && want == 1)
+    x = fe_onnx1(ir, "Reshape", x, fe_constant_i64s(ir, 2, column));
+  else if (d.rank == 1)
+    x = fe_ml_as_row(ir, x);
+  else if (d.rank > 2)
+    x = fe_onnx1(ir, "Reshape", x, fe_constant_i64s(ir, 2, flat));
+  if (want < 0 || !fe_dims_of(ir, x, &d))
+    return x;
+  int64_t size = fe_dim_static(d.d[1]), pads[4] = {0, 0, 0, want};
+  if (size == FE_DYN || size < want)
+    x = fe_onnx1(ir, "Pad", x, fe_constant_i64s(ir, 4, pads));
+  return size == want
+             ? x
+             : fe_onnx1(ir, "Slice", x, fe_constant_i64s(ir, 1, &start),
+                        fe_constant_i64s(ir, 1, &want),
+                        fe_constant_i64s(ir, 1, &one));
+}
+
 static fe_status expand_vectorizer(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
   const fe_node_attr *dims = fe_ml_attr(n, "inputdimensions");
@@ -154,52 +158,30 @@ static fe_status expand_vectorizer(fe_node *n, MlirValue *results) {
                        "there must be one dimension per input");
   MlirValue *parts = FE_NEW_N(ir->arena, MlirValue, n->in.n);
   for (size_t i = 0; i < n->in.n; ++i) {
-    fe_dims d;
-    MlirValue x = fe_ml_cast(ir, n->in.at[i], FE_F32);
-    if (fe_is_null(x) || !fe_dims_of(ir, x, &d) || d.rank < 1 || d.rank > 2)
-      return fe_ml_error(n, NULL, "the inputs must have rank 1 or 2");
-    int64_t column[2] = {-1, 1}, one = 1, size;
-    if (d.rank == 1)
-      x = fe_onnx1(ir, "Reshape", x, fe_constant_i64s(ir, 2, column));
-    if (!fe_dims_of(ir, x, &d))
+    if (dims && (dims->ints[i] < 0 || dims->ints[i] > INT32_MAX))
+      return fe_ml_error(n, "inputdimensions", "a number is out of range");
+    parts[i] = part_of(n, n->in.at[i], dims ? dims->ints[i] : -1);
+    if (fe_is_null(parts[i]))
       return FE_FAILED;
-    size = fe_dim_static(d.d[1]);
-    if (dims && size == FE_DYN)
-      return fe_ml_error(n, NULL,
-                         "the number of features must be known when compiling");
-    int64_t want = dims ? dims->ints[i] : size;
-    if (want < size) {
-      int64_t start = 0;
-      x = fe_onnx1(ir, "Slice", x, fe_constant_i64s(ir, 1, &start),
-                   fe_constant_i64s(ir, 1, &want),
-                   fe_constant_i64s(ir, 1, &one));
-    } else if (want > size) {
-      int64_t pads[4] = {0, 0, 0, want - size};
-      x = fe_onnx1(ir, "Pad", x, fe_constant_i64s(ir, 4, pads));
-    }
-    parts[i] = x;
   }
-  MlirNamedAttribute axis = fe_at_i64(ir, "axis", 1);
-  return done(
-      fe_first(fe_onnx(ir, "concat", (unsigned)n->in.n, parts, 1, 1, &axis)),
-      results);
+  return done(fe_ml_with(ir, "concat", (unsigned)n->in.n, parts, "axis", 1),
+              results);
 }
 
 static fe_status expand_extractor(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
   if (n->in.n != 2 || fe_is_null(n->in.at[0]) || fe_is_null(n->in.at[1]))
     return fe_ml_error(n, NULL, "there must be two inputs");
-  int64_t flat = -1, row[2] = {1, -1};
+  int64_t flat = -1;
   fe_dims d;
   MlirValue index =
       fe_onnx1(ir, "Reshape", n->in.at[1], fe_constant_i64s(ir, 1, &flat));
-  MlirNamedAttribute axis = fe_at_i64(ir, "axis", -1);
   MlirValue in[2] = {n->in.at[0], index};
   if (fe_is_null(index) || !fe_dims_of(ir, in[0], &d))
     return FE_FAILED;
-  MlirValue v = fe_first(fe_onnx(ir, "gather", 2, in, 1, 1, &axis));
+  MlirValue v = fe_ml_with(ir, "gather", 2, in, "axis", -1);
   if (d.rank == 1 && !fe_is_null(v))
-    v = fe_onnx1(ir, "Reshape", v, fe_constant_i64s(ir, 2, row));
+    v = fe_ml_as_row(ir, v);
   return done(v, results);
 }
 
@@ -350,34 +332,24 @@ static const fe_attr_def label_attrs[] = {
     {"values_tensor", FE_A_TENSOR, NULL},
     {0}};
 
-#define ML(name_, since_, in_, out_, types_, attrs_, expand_, limits_)         \
-  {.name = name_,                                                              \
-   .domain = "ai.onnx.ml",                                                     \
-   .since = since_,                                                            \
-   .inputs = in_,                                                              \
-   .outputs = out_,                                                            \
-   .types = types_,                                                            \
-   .attrs = attrs_,                                                            \
-   .flags = FE_FUNCTION,                                                       \
-   .expand = expand_,                                                          \
-   .limits = limits_}
 #define NUMBERS "T=f32,f64,i64,i32;Y=f32"
 
 const fe_op_row fe_family_ml_features[] = {
-    ML("Binarizer", 1, "X:T", "Y:T", "T=f32,f64,i64,i32", binarizer_attrs,
-       expand_binarizer, NULL),
-    ML("Scaler", 1, "X:T", "Y:Y", NUMBERS, scaler_attrs, expand_scaler, NULL),
-    ML("Normalizer", 1, "X:T", "Y:Y", NUMBERS, normalizer_attrs,
-       expand_normalizer, NULL),
-    ML("Imputer", 1, "X:T", "Y:T", "T=f32,f64,i64,i32", imputer_attrs,
-       expand_imputer, NULL),
-    ML("FeatureVectorizer", 1, "X*:T", "Y:Y", NUMBERS, vectorizer_attrs,
-       expand_vectorizer, NULL),
-    ML("ArrayFeatureExtractor", 1, "X:T, Y:I", "Z:T", "T=f32,f64,i64,i32;I=i64",
-       NULL, expand_extractor, NULL),
-    ML("OneHotEncoder", 1, "X:T", "Y:Y", NUMBERS, one_hot_attrs, expand_one_hot,
-       "no texts; unknown values are rows of zeros"),
-    ML("LabelEncoder", 2, "X:T1", "Y:T2",
-       "T1=f32,f64,i64,i32,i16;T2=f32,f64,i64,i32,i16", label_attrs,
-       expand_label_encoder, "no texts"),
+    FE_ML_ROW("Binarizer", 1, "X:T", "Y:T", "T=f32,f64,i64,i32",
+              binarizer_attrs, expand_binarizer, NULL),
+    FE_ML_ROW("Scaler", 1, "X:T", "Y:Y", NUMBERS, scaler_attrs, expand_scaler,
+              NULL),
+    FE_ML_ROW("Normalizer", 1, "X:T", "Y:Y", NUMBERS, normalizer_attrs,
+              expand_normalizer, NULL),
+    FE_ML_ROW("Imputer", 1, "X:T", "Y:T", "T=f32,f64,i64,i32", imputer_attrs,
+              expand_imputer, NULL),
+    FE_ML_ROW("FeatureVectorizer", 1, "X*:T", "Y:Y", NUMBERS, vectorizer_attrs,
+              expand_vectorizer, NULL),
+    FE_ML_ROW("ArrayFeatureExtractor", 1, "X:T, Y:I", "Z:T",
+              "T=f32,f64,i64,i32;I=i64", NULL, expand_extractor, NULL),
+    FE_ML_ROW("OneHotEncoder", 1, "X:T", "Y:Y", NUMBERS, one_hot_attrs,
+              expand_one_hot, "no texts; unknown values are rows of zeros"),
+    FE_ML_ROW("LabelEncoder", 2, "X:T1", "Y:T2",
+              "T1=f32,f64,i64,i32,i16;T2=f32,f64,i64,i32,i16", label_attrs,
+              expand_label_encoder, "no texts"),
     {0}};

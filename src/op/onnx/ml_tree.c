@@ -155,13 +155,12 @@ static int32_t narrow(int64_t v) {
 /// The input, a matrix or one row of numbers, and the type that the walk has.
 static fe_status read_input(trees *t, MlirValue *x) {
   fe_ir *ir = t->n->ir;
-  int64_t row[2] = {1, -1};
   fe_dims d;
   *x = t->n->in.n == 1 ? t->n->in.at[0] : (MlirValue){0};
   if (fe_is_null(*x) || !fe_dims_of(ir, *x, &d))
     return fe_ml_error(t->n, NULL, "the input must be one tensor of numbers");
   if (d.rank == 1)
-    *x = fe_onnx1(ir, "Reshape", *x, fe_constant_i64s(ir, 2, row));
+    *x = fe_ml_as_row(ir, *x);
   t->t.type = fe_ml_type(*x) == FE_F64 ? FE_F64 : FE_F32;
   return fe_is_null(*x) ? FE_FAILED : FE_OK;
 }
@@ -483,7 +482,7 @@ static fe_status expand_regressor(fe_node *n, MlirValue *results) {
 /// one, the score is the probability of the second or its distance; SOFTMAX
 /// and SOFTMAX_ZERO then do nothing.
 static fe_status two_classes(trees *t, const entries *e, MlirValue score,
-                             int64_t of, const int64_t *labels,
+                             int64_t of, const fe_ml_labels *labels,
                              MlirValue *results) {
   fe_node *n = t->n;
   fe_ir *ir = n->ir;
@@ -491,16 +490,13 @@ static fe_status two_classes(trees *t, const entries *e, MlirValue score,
   bool positive = true, logistic = !strcmp(post, "LOGISTIC");
   for (int64_t i = 0; i < e->n; ++i)
     positive &= e->weights[i] >= 0;
-  results[0] =
-      fe_ml_above(ir, score, positive ? 0.5 : 0, false, labels[1], labels[0]);
+  results[0] = fe_ml_above(ir, score, positive ? 0.5 : 0, labels);
   MlirValue other = fe_onnx1(ir, "Neg", score);
   if (of == 1)
-    other = fe_onnx1(ir, "Mul", score, fe_constant_scalar(ir, FE_F32, 0));
+    other = fe_onnx1(ir, "Mul", score, fe_ml_number(ir, 0));
   else if (positive && !logistic)
-    other = fe_onnx1(ir, "Sub", fe_constant_scalar(ir, FE_F32, 1), score);
-  MlirValue both[2] = {other, score};
-  MlirNamedAttribute axis = fe_at_i64(ir, "axis", 1);
-  MlirValue v = fe_first(fe_onnx(ir, "concat", 2, both, 1, 1, &axis));
+    other = fe_onnx1(ir, "Sub", fe_ml_number(ir, 1), score);
+  MlirValue v = fe_ml_beside(ir, other, score);
   if (of == 0 && !strcmp(post, "PROBIT"))
     return fe_ml_error(n, "post_transform",
                        "PROBIT of two classes with one score is not compiled");
@@ -515,14 +511,16 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
   trees t = {.n = n, .aggregate = FE_TREE_SUM};
   entries e;
   MlirValue x;
-  const fe_node_attr *labels = fe_ml_attr(n, "classlabels_int64s");
-  if (!labels || labels->n < 2)
-    return fe_ml_error(n, "classlabels_int64s",
-                       "only two or more integer classes are compiled");
-  t.t.n_targets = (int64_t)labels->n;
+  fe_ml_labels labels;
+  if (fe_ml_read_labels(n, "classlabels_int64s", "classlabels_strings",
+                        &labels))
+    return FE_FAILED;
+  if (labels.n < 2)
+    return fe_ml_error(n, NULL, "there must be two classes or more");
+  t.t.n_targets = (int64_t)labels.n;
   if (read_input(&t, &x) || read_entries(n, "class", &e))
     return FE_FAILED;
-  bool single = labels->n == 2;
+  bool single = labels.n == 2;
   for (int64_t i = 0; i < e.n; ++i)
     single &= e.id[i] == e.id[0];
   int64_t of = e.id[0], *zeros = FE_NEW_N(n->ir->arena, int64_t, (size_t)e.n);
@@ -539,8 +537,8 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
     return FE_FAILED;
   v = fe_ml_cast(n->ir, v, FE_F32);
   if (single)
-    return two_classes(&t, &e, v, of, labels->ints, results);
-  results[0] = fe_ml_best(n->ir, v, labels->ints, labels->n);
+    return two_classes(&t, &e, v, of, &labels, results);
+  results[0] = fe_ml_best(n->ir, v, &labels);
   if (fe_ml_post(n, fe_ml_text(n, "post_transform", "NONE"), &v))
     return FE_FAILED;
   if (n->n_out > 1)
@@ -604,24 +602,11 @@ static const fe_attr_def classifier_attrs[] = {
     {"classlabels_strings", FE_A_STRINGS, ""},
     {0}};
 
-#define TREES(name_, since_, out_, types_, attrs_, expand_, limits_)           \
-  {.name = name_,                                                              \
-   .domain = "ai.onnx.ml",                                                     \
-   .since = since_,                                                            \
-   .inputs = "X:T",                                                            \
-   .outputs = out_,                                                            \
-   .types = types_,                                                            \
-   .attrs = attrs_,                                                            \
-   .flags = FE_FUNCTION,                                                       \
-   .expand = expand_,                                                          \
-   .limits = limits_}
-
 const fe_op_row fe_family_ml_tree[] = {
-    TREES("TreeEnsemble", 5, "Y:T", "T=f16,f32,f64", ensemble_attrs,
-          expand_ensemble, NULL),
-    TREES("TreeEnsembleRegressor", 1, "Y:Y", "T=f32,f64,i64,i32;Y=f32",
-          regressor_attrs, expand_regressor, NULL),
-    TREES("TreeEnsembleClassifier", 1, "Y:Y, Z:Z",
-          "T=f32,f64,i64,i32;Y=i64;Z=f32", classifier_attrs, expand_classifier,
-          "no texts"),
+    FE_ML_ROW("TreeEnsemble", 5, "X:T", "Y:T", "T=f16,f32,f64", ensemble_attrs,
+              expand_ensemble, NULL),
+    FE_ML_ROW("TreeEnsembleRegressor", 1, "X:T", "Y:Z", FE_ML_SCORES,
+              regressor_attrs, expand_regressor, NULL),
+    FE_ML_ROW("TreeEnsembleClassifier", 1, "X:T", "Y:Y, Z:Z", FE_ML_SCORES,
+              classifier_attrs, expand_classifier, NULL),
     {0}};

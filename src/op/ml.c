@@ -1,0 +1,217 @@
+//===- ml.c - what the ai.onnx.ml families share
+//---------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// These operators are rewritten at import into those of the default domain,
+// which fuse. Where the standard is silent (two classes with one score, votes)
+// they do as ONNX Runtime does; docs/semantics.md has the list.
+//
+//===----------------------------------------------------------------------===//
+#include "op/ml.h"
+
+#include <string.h>
+
+fe_status fe_ml_error(const fe_node *n, const char *attr, const char *message) {
+  fe_where where = n->where;
+  where.op = n->row->name;
+  where.attr = attr;
+  return fe_error(n->ir->diags, where, NULL, "%s", message);
+}
+
+const fe_node_attr *fe_ml_attr(fe_node *n, const char *name) {
+  const fe_node_attr *a = fe_node_attr_find(n, name);
+  return a && (a->n || a->kind == FE_A_INT || a->kind == FE_A_FLOAT ||
+               a->kind == FE_A_TENSOR)
+             ? a
+             : NULL;
+}
+
+MlirValue fe_ml_strings(fe_ir *ir, unsigned rank, size_t count,
+                        const char *const *v) {
+  int64_t n = (int64_t)count;
+  fe_text *text = FE_NEW_N(ir->arena, fe_text, count + 1);
+  for (size_t i = 0; i < count; ++i)
+    text[i] = (fe_text){v[i], strlen(v[i])};
+  return fe_constant(ir, NULL, FE_STRING, rank, &n, text);
+}
+
+MlirValue fe_ml_floats(fe_ir *ir, size_t count, const float *v) {
+  int64_t n = (int64_t)count;
+  return fe_constant(ir, NULL, FE_F32, 1, &n,
+                     fe_memdup(ir->arena, v, count * sizeof *v));
+}
+
+MlirValue fe_ml_cast(fe_ir *ir, MlirValue v, fe_dtype t) {
+  if (fe_is_null(v) || fe_dtype_of_elem(fe_elem_of(v)) == t)
+    return v;
+  MlirNamedAttribute to = fe_at_i64(ir, "to", t);
+  return fe_first(fe_onnx(ir, "cast", 1, &v, 1, 1, &to));
+}
+
+fe_dtype fe_ml_type(MlirValue v) {
+  return fe_is_null(v) ? FE_UNDEFINED : fe_dtype_of_elem(fe_elem_of(v));
+}
+
+MlirValue fe_ml_number(fe_ir *ir, double v) {
+  return fe_constant_scalar(ir, FE_F32, v);
+}
+
+MlirValue fe_ml_with(fe_ir *ir, const char *op, unsigned n, const MlirValue *in,
+                     const char *name, int64_t v) {
+  MlirNamedAttribute a = fe_at_i64(ir, name, v);
+  return fe_first(fe_onnx(ir, op, n, in, 1, 1, &a));
+}
+
+MlirValue fe_ml_beside(fe_ir *ir, MlirValue a, MlirValue b) {
+  MlirValue in[2] = {a, b};
+  return fe_ml_with(ir, "concat", 2, in, "axis", 1);
+}
+
+MlirValue fe_ml_last_axis(fe_ir *ir) {
+  int64_t last = -1;
+  return fe_constant_i64s(ir, 1, &last);
+}
+
+MlirValue fe_ml_as_row(fe_ir *ir, MlirValue v) {
+  int64_t shape[2] = {1, -1};
+  return fe_onnx1(ir, "Reshape", v, fe_constant_i64s(ir, 2, shape));
+}
+
+//===-- What follows the scores ---------------------------------------------//
+
+static MlirValue softmax_zero(fe_ir *ir, MlirValue v) {
+  MlirValue most = fe_onnx1(ir, "ReduceMax", v, fe_ml_last_axis(ir));
+  MlirValue large = fe_onnx1(ir, "Exp", fe_onnx1(ir, "Sub", v, most));
+  MlirValue small =
+      fe_onnx1(ir, "Mul", v, fe_onnx1(ir, "Exp", fe_onnx1(ir, "Neg", most)));
+  MlirValue counts =
+      fe_onnx1(ir, "Greater", fe_onnx1(ir, "Abs", v), fe_ml_number(ir, 1e-7));
+  MlirValue e = fe_onnx1(ir, "Where", counts, large, small);
+  return fe_onnx1(ir, "Div", e,
+                  fe_onnx1(ir, "ReduceSum", e, fe_ml_last_axis(ir)));
+}
+
+/// sqrt(2) times the inverse of erf at 2 v - 1, by Winitzki's approximation.
+static MlirValue probit(fe_ir *ir, MlirValue v) {
+  MlirValue x = fe_onnx1(ir, "Sub", fe_onnx1(ir, "Mul", v, fe_ml_number(ir, 2)),
+                         fe_ml_number(ir, 1));
+  MlirValue rest =
+      fe_onnx1(ir, "Sub", fe_ml_number(ir, 1), fe_onnx1(ir, "Mul", x, x));
+  MlirValue log = fe_onnx1(ir, "Log", rest);
+  MlirValue a =
+      fe_onnx1(ir, "Add", fe_ml_number(ir, 2 / (3.14159265358979 * 0.147)),
+               fe_onnx1(ir, "Mul", log, fe_ml_number(ir, 0.5)));
+  MlirValue b = fe_onnx1(ir, "Mul", log, fe_ml_number(ir, 1 / 0.147));
+  MlirValue root =
+      fe_onnx1(ir, "Sqrt", fe_onnx1(ir, "Sub", fe_onnx1(ir, "Mul", a, a), b));
+  MlirValue y = fe_onnx1(ir, "Sqrt", fe_onnx1(ir, "Sub", root, a));
+  y = fe_onnx1(ir, "Mul", fe_onnx1(ir, "Sign", x), y);
+  return fe_onnx1(ir, "Mul", y, fe_ml_number(ir, 1.41421356));
+}
+
+const char *fe_ml_text(fe_node *n, const char *name, const char *absent) {
+  const fe_node_attr *a = fe_ml_attr(n, name);
+  return a && a->kind == FE_A_STRING ? a->s : absent;
+}
+
+fe_status fe_ml_post(fe_node *n, const char *name, MlirValue *v) {
+  fe_ir *ir = n->ir;
+  if (!strcmp(name, "SOFTMAX"))
+    *v = fe_ml_with(ir, "softmax", 1, v, "axis", -1);
+  else if (!strcmp(name, "LOGISTIC"))
+    *v = fe_onnx1(ir, "Sigmoid", *v);
+  else if (!strcmp(name, "SOFTMAX_ZERO"))
+    *v = softmax_zero(ir, *v);
+  else if (!strcmp(name, "PROBIT"))
+    *v = probit(ir, *v);
+  else if (strcmp(name, "NONE"))
+    return fe_ml_error(n, "post_transform", "there is no such transform");
+  return fe_is_null(*v) ? FE_FAILED : FE_OK;
+}
+
+//===-- Linear functions ---------------------------------------------------//
+
+MlirValue fe_ml_matrix(fe_ir *ir, int64_t rows, int64_t columns,
+                       const float *v) {
+  int64_t dims[2] = {rows, columns};
+  return fe_constant(
+      ir, NULL, FE_F32, 2, dims,
+      fe_memdup(ir->arena, v, (size_t)(rows * columns) * sizeof *v));
+}
+
+MlirValue fe_ml_products(fe_ir *ir, MlirValue x, int64_t rows, int64_t columns,
+                         const float *v) {
+  float *t = FE_NEW_N(ir->arena, float, (size_t)(rows * columns) + 1);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      t[j * rows + i] = v[i * columns + j];
+  return fe_onnx1(ir, "MatMul", x, fe_ml_matrix(ir, columns, rows, t));
+}
+
+MlirValue fe_ml_features(fe_node *n, int64_t columns) {
+  fe_dims d;
+  MlirValue x = n->in.n == 1 ? n->in.at[0] : (MlirValue){0};
+  if (fe_is_null(x) || !fe_dims_of(n->ir, x, &d) || d.rank < 1 || d.rank > 2) {
+    (void)fe_ml_error(n, NULL, "the input must be a matrix");
+    return (MlirValue){0};
+  }
+  int64_t given = fe_dim_static(d.d[d.rank - 1]);
+  if (given != FE_DYN && given != columns) {
+    (void)fe_ml_error(n, "coefficients",
+                      "the coefficients do not fit the number of features");
+    return (MlirValue){0};
+  }
+  x = fe_ml_cast(n->ir, x, FE_F32);
+  if (d.rank == 1)
+    x = fe_ml_as_row(n->ir, x);
+  return x;
+}
+
+//===-- Classes -------------------------------------------------------------//
+
+fe_status fe_ml_read_labels(fe_node *n, const char *ints, const char *strings,
+                            fe_ml_labels *out) {
+  const fe_node_attr *i = fe_ml_attr(n, ints), *s = fe_ml_attr(n, strings);
+  if ((i != NULL) == (s != NULL))
+    return fe_ml_error(n, ints,
+                       i ? "classes have names of one kind, not of both"
+                         : "the classes have no names");
+  *out = i ? (fe_ml_labels){.n = i->n, .ints = i->ints}
+           : (fe_ml_labels){.n = s->n, .strings = s->strings};
+  return FE_OK;
+}
+
+/// Labels [from, from + n), as a tensor of rank 1 or 0.
+static MlirValue label_table(fe_ir *ir, const fe_ml_labels *l, size_t from,
+                             size_t n, unsigned rank) {
+  int64_t dim = (int64_t)n;
+  if (!l->strings)
+    return fe_constant(ir, NULL, FE_I64, rank, &dim,
+                       fe_memdup(ir->arena, l->ints + from, n * 8));
+  return fe_ml_strings(ir, rank, n, l->strings + from);
+}
+
+MlirValue fe_ml_best(fe_ir *ir, MlirValue scores, const fe_ml_labels *labels) {
+  MlirNamedAttribute attrs[2] = {fe_at_i64(ir, "axis", 1),
+                                 fe_at_i64(ir, "keepdims", 0)};
+  MlirValue index = fe_first(fe_onnx(ir, "arg_max", 1, &scores, 1, 2, attrs));
+  return fe_onnx1(ir, "Gather", label_table(ir, labels, 0, labels->n, 1),
+                  index);
+}
+
+MlirValue fe_ml_choose(fe_ir *ir, MlirValue cond, const fe_ml_labels *labels,
+                       size_t yes, size_t no) {
+  int64_t flat = -1;
+  cond = fe_onnx1(ir, "Reshape", cond, fe_constant_i64s(ir, 1, &flat));
+  return fe_onnx1(ir, "Where", cond, label_table(ir, labels, yes, 1, 0),
+                  label_table(ir, labels, no, 1, 0));
+}
+
+MlirValue fe_ml_above(fe_ir *ir, MlirValue score, double threshold,
+                      const fe_ml_labels *labels) {
+  return fe_ml_choose(
+      ir, fe_onnx1(ir, "Greater", score, fe_ml_number(ir, threshold)), labels,
+      1, 0);
+}
