@@ -212,8 +212,6 @@ FE_NODISCARD fe_status fe_join_types(fe_call_site *c, const char *what,
                                      MlirValue a, MlirValue b,
                                      fe_dim_list *open, MlirType *out);
 MlirValue fe_cast_tensor(fe_ir *ir, MlirValue v, MlirType t);
-/// The one element of a tensor, as a scalar.
-MlirValue fe_extract_scalar(fe_ir *ir, MlirValue v);
 /// Reports unless v is a tensor of `t` that may have one element.
 FE_NODISCARD fe_status fe_check_scalar(const fe_call_site *c, const char *what,
                                        MlirValue v, fe_dtype t);

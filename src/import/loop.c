@@ -82,15 +82,6 @@ MlirValue fe_cast_tensor(fe_ir *ir, MlirValue v, MlirType t) {
   return fe_first(FE_OP(ir, cast, FE_VALUES(v), FE_TYPES(t)));
 }
 
-MlirValue fe_extract_scalar(fe_ir *ir, MlirValue v) {
-  MlirValue operands[1 + FE_MAX_RANK] = {v};
-  unsigned rank = fe_rank(v);
-  for (unsigned i = 0; i < rank; i++)
-    operands[1 + i] = fe_index(ir, 0);
-  return fe_first(FE_OP(ir, "tensor.extract", .n_operands = 1 + rank,
-                        .operands = operands, FE_TYPES(fe_elem_of(v))));
-}
-
 fe_status fe_check_scalar(const fe_call_site *c, const char *what, MlirValue v,
                           fe_dtype t) {
   fe_import *im = c->scope->im;

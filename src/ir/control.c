@@ -161,3 +161,12 @@ void fe_while_end(fe_ir *ir, fe_region *r, unsigned n, const MlirValue *yield) {
   end_block(ir, r, "scf.yield", n, yield);
   leave(ir, r);
 }
+
+MlirValue fe_extract_scalar(fe_ir *ir, MlirValue v) {
+  MlirValue operands[1 + FE_MAX_RANK] = {v};
+  unsigned rank = fe_rank(v);
+  for (unsigned i = 0; i < rank; i++)
+    operands[1 + i] = fe_index(ir, 0);
+  return fe_first(FE_OP(ir, "tensor.extract", .n_operands = 1 + rank,
+                        .operands = operands, FE_TYPES(fe_elem_of(v))));
+}

@@ -400,6 +400,9 @@ void fe_while_do(fe_ir *ir, fe_region *r, MlirValue cond, unsigned n,
                  const MlirValue *args);
 void fe_while_end(fe_ir *ir, fe_region *r, unsigned n, const MlirValue *yield);
 
+/// The one element of a tensor, as a scalar.
+MlirValue fe_extract_scalar(fe_ir *ir, MlirValue v);
+
 //===-- Memory --------------------------------------------------------------//
 
 MlirValue fe_load(fe_ir *ir, MlirValue memref, unsigned n,

@@ -131,6 +131,19 @@ fe_status fe_ml_post(fe_node *n, const char *name, MlirValue *v) {
   return fe_is_null(*v) ? FE_FAILED : FE_OK;
 }
 
+fe_status fe_ml_two_classes(fe_node *n, bool distance, MlirValue *v) {
+  fe_ir *ir = n->ir;
+  const char *post = fe_ml_text(n, "post_transform", "NONE");
+  bool logistic = !strcmp(post, "LOGISTIC");
+  MlirValue other = distance || logistic
+                        ? fe_onnx1(ir, "Neg", *v)
+                        : fe_onnx1(ir, "Sub", fe_ml_number(ir, 1), *v);
+  *v = fe_ml_beside(ir, other, *v);
+  if (logistic || !strcmp(post, "PROBIT"))
+    return fe_ml_post(n, post, v);
+  return fe_is_null(*v) ? FE_FAILED : FE_OK;
+}
+
 //===-- Linear functions ---------------------------------------------------//
 
 MlirValue fe_ml_matrix(fe_ir *ir, int64_t rows, int64_t columns,

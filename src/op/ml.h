@@ -45,6 +45,11 @@ MlirValue fe_ml_features(fe_node *n, int64_t columns);
 /// Applies the post_transform `name` to scores [batch][classes].
 fe_status fe_ml_post(fe_node *n, const char *name, MlirValue *v);
 
+/// Of two classes the second has a score, [batch][1]: adds that of the first,
+/// which is the negative of a distance and what is left of a probability. Then
+/// only LOGISTIC and PROBIT transform, as in ONNX Runtime.
+fe_status fe_ml_two_classes(fe_node *n, bool distance, MlirValue *v);
+
 /// Names of classes: numbers or strings.
 typedef struct fe_ml_labels {
   size_t n;

@@ -199,16 +199,48 @@ static MlirValue matches(fe_ir *ir, MlirValue x, MlirValue keys, bool nan) {
   return same;
 }
 
-static fe_status expand_one_hot(fe_node *n, MlirValue *results) {
-  NEEDS_ONE_INPUT(n);
+/// Ends the run with a message where an element of `cond` is false.
+static void check_all(fe_node *n, MlirValue cond, const char *message) {
   fe_ir *ir = n->ir;
-  const fe_node_attr *cats = fe_ml_attr(n, "cats_int64s");
-  if (!cats)
-    return fe_ml_error(n, "cats_int64s",
-                       "only integer categories are compiled");
-  MlirValue x = fe_ml_cast(ir, n->in.at[0], FE_I64);
-  MlirValue keys = fe_constant_i64s(ir, (unsigned)cats->n, cats->ints);
-  return done(fe_ml_cast(ir, matches(ir, x, keys, false), FE_F32), results);
+  MlirNamedAttribute keep = fe_at_i64(ir, "keepdims", 0);
+  MlirValue v = fe_ml_cast(ir, cond, FE_I32);
+  v = fe_first(fe_onnx(ir, "reduce_min", 1, &v, 1, 1, &keep));
+  v = fe_ml_cast(ir, v, FE_BOOL);
+  if (fe_is_null(v))
+    return;
+  const char *text = fe_printf(ir->arena, "%s '%s': %s", n->row->name,
+                               n->where.node ? n->where.node : "", message);
+  FE_OP(ir, "krnl.check", FE_VALUES(fe_extract_scalar(ir, v)),
+        FE_ATTRS(fe_at_str(ir, "message", text)));
+}
+
+static fe_status expand_one_hot(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  MlirValue x = n->in.n == 1 ? n->in.at[0] : (MlirValue){0}, keys;
+  const fe_node_attr *ints = fe_ml_attr(n, "cats_int64s");
+  const fe_node_attr *strings = fe_ml_attr(n, "cats_strings");
+  const fe_node_attr *zeros = fe_ml_attr(n, "zeros");
+  bool text = fe_ml_type(x) == FE_STRING;
+  if (fe_ml_type(x) == FE_UNDEFINED)
+    return fe_ml_error(n, NULL, "the input must be one tensor");
+  if (text ? !strings : !ints)
+    return fe_ml_error(n, text ? "cats_strings" : "cats_int64s",
+                       "there are no categories of the input's type");
+  if (text) {
+    keys = fe_ml_strings(ir, 1, strings->n, strings->strings);
+  } else {
+    x = fe_ml_cast(ir, x, FE_I64);
+    keys = fe_constant_i64s(ir, (unsigned)ints->n, ints->ints);
+  }
+  MlirValue found = fe_ml_cast(ir, matches(ir, x, keys, false), FE_F32);
+  if (fe_is_null(found))
+    return FE_FAILED;
+  if (zeros && !zeros->i) {
+    MlirValue any = fe_onnx1(ir, "ReduceMax", found, fe_ml_last_axis(ir));
+    check_all(n, fe_ml_cast(ir, any, FE_BOOL),
+              "an element is none of the categories");
+  }
+  return done(found, results);
 }
 
 /// Keys or values of any of the forms of all opsets; null when there are none.
@@ -347,8 +379,9 @@ const fe_op_row fe_family_ml_features[] = {
               expand_vectorizer, NULL),
     FE_ML_ROW("ArrayFeatureExtractor", 1, "X:T, Y:I", "Z:T",
               "T=f32,f64,i64,i32;I=i64", NULL, expand_extractor, NULL),
-    FE_ML_ROW("OneHotEncoder", 1, "X:T", "Y:Y", NUMBERS, one_hot_attrs,
-              expand_one_hot, "no texts; unknown values are rows of zeros"),
+    FE_ML_ROW("OneHotEncoder", 1, "X:T", "Y:Y",
+              "T=f32,f64,i64,i32,string;Y=f32", one_hot_attrs, expand_one_hot,
+              NULL),
     FE_ML_ROW("LabelEncoder", 2, "X:T1", "Y:T2",
               "T1=f32,f64,i64,i32,i16;T2=f32,f64,i64,i32,i16", label_attrs,
               expand_label_encoder, "no texts"),

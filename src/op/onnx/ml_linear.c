@@ -6,8 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "op/ml.h"
 
-#include <string.h>
-
 /// X C^T + b for `rows` vectors of coefficients.
 static fe_status linear_scores(fe_node *n, int64_t rows, MlirValue *out) {
   const fe_node_attr *c = fe_ml_attr(n, "coefficients");
@@ -37,8 +35,7 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
   fe_ml_labels labels;
   const fe_node_attr *b = fe_ml_attr(n, "intercepts");
-  const char *post = fe_ml_text(n, "post_transform", "NONE");
-  MlirValue scores, label = {0};
+  MlirValue scores, label;
   if (fe_ml_read_labels(n, "classlabels_ints", "classlabels_strings", &labels))
     return FE_FAILED;
   int64_t rows = b ? (int64_t)b->n : (int64_t)labels.n;
@@ -46,18 +43,15 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
     return fe_ml_error(n, "intercepts", "there is not one per class");
   if (linear_scores(n, rows, &scores))
     return FE_FAILED;
-  bool two = rows == 1 && labels.n == 2, plain = !strcmp(post, "NONE");
-  if (two) {
+  if (rows == 1 && labels.n == 2) {
     label = fe_ml_above(ir, scores, 0, &labels);
-    MlirValue other = fe_onnx1(ir, "Neg", scores);
-    if (plain)
-      other = fe_onnx1(ir, "Sub", fe_ml_number(ir, 1), scores);
-    scores = fe_ml_beside(ir, other, scores);
+    if (fe_ml_two_classes(n, false, &scores))
+      return FE_FAILED;
   } else {
     label = fe_ml_best(ir, scores, &labels);
+    if (fe_ml_post(n, fe_ml_text(n, "post_transform", "NONE"), &scores))
+      return FE_FAILED;
   }
-  if (fe_ml_post(n, post, &scores))
-    return FE_FAILED;
   if (n->n_out > 1)
     results[1] = scores;
   results[0] = label;

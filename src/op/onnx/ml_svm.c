@@ -212,12 +212,7 @@ static fe_status by_pairs(machine *m, const fe_ml_labels *labels,
                : FE_OK;
   if (classes != 2)
     return fe_ml_post(n, post, scores);
-  // One score, which is not transformed: the other class has what is left.
-  MlirValue other = strcmp(post, "NONE")
-                        ? fe_onnx1(ir, "Sub", fe_ml_number(ir, 1), *scores)
-                        : fe_onnx1(ir, "Neg", *scores);
-  *scores = fe_ml_beside(ir, other, *scores);
-  return fe_is_null(*scores) ? FE_FAILED : FE_OK;
+  return fe_ml_two_classes(n, !strcmp(post, "NONE"), scores);
 }
 
 static fe_status expand_classifier(fe_node *n, MlirValue *results) {

@@ -479,32 +479,26 @@ static fe_status expand_regressor(fe_node *n, MlirValue *results) {
 }
 
 /// Two classes whose leaves score only one of them, `of`. Named after the first
-/// one, the score is the probability of the second or its distance; SOFTMAX
-/// and SOFTMAX_ZERO then do nothing.
+/// one, the score is the probability of the second, or its distance.
 static fe_status two_classes(trees *t, const entries *e, MlirValue score,
                              int64_t of, const fe_ml_labels *labels,
                              MlirValue *results) {
   fe_node *n = t->n;
   fe_ir *ir = n->ir;
-  const char *post = fe_ml_text(n, "post_transform", "NONE");
-  bool positive = true, logistic = !strcmp(post, "LOGISTIC");
+  bool positive = true;
   for (int64_t i = 0; i < e->n; ++i)
     positive &= e->weights[i] >= 0;
   results[0] = fe_ml_above(ir, score, positive ? 0.5 : 0, labels);
-  MlirValue other = fe_onnx1(ir, "Neg", score);
-  if (of == 1)
-    other = fe_onnx1(ir, "Mul", score, fe_ml_number(ir, 0));
-  else if (positive && !logistic)
-    other = fe_onnx1(ir, "Sub", fe_ml_number(ir, 1), score);
-  MlirValue v = fe_ml_beside(ir, other, score);
-  if (of == 0 && !strcmp(post, "PROBIT"))
-    return fe_ml_error(n, "post_transform",
-                       "PROBIT of two classes with one score is not compiled");
-  if ((of == 1 || logistic) && fe_ml_post(n, post, &v))
+  if (of == 1) {
+    MlirValue none = fe_onnx1(ir, "Mul", score, fe_ml_number(ir, 0));
+    score = fe_ml_beside(ir, none, score);
+  }
+  if (of == 1 ? fe_ml_post(n, fe_ml_text(n, "post_transform", "NONE"), &score)
+              : fe_ml_two_classes(n, !positive, &score))
     return FE_FAILED;
   if (n->n_out > 1)
-    results[1] = v;
-  return fe_is_null(v) || fe_is_null(results[0]) ? FE_FAILED : FE_OK;
+    results[1] = score;
+  return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
 }
 
 static fe_status expand_classifier(fe_node *n, MlirValue *results) {
@@ -520,7 +514,9 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
   t.t.n_targets = (int64_t)labels.n;
   if (read_input(&t, &x) || read_entries(n, "class", &e))
     return FE_FAILED;
-  bool single = labels.n == 2;
+  double *base;
+  bool single = labels.n == 2 &&
+                numbers(n, "base_values", "base_values_as_tensor", &base) != 2;
   for (int64_t i = 0; i < e.n; ++i)
     single &= e.id[i] == e.id[0];
   int64_t of = e.id[0], *zeros = FE_NEW_N(n->ir->arena, int64_t, (size_t)e.n);
