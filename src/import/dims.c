@@ -8,7 +8,9 @@
 // last that fits decides.
 //
 // Which dims cannot be open is found by trying: shape inference leaves in
-// ir->decisive the symbols on which the rank of a value would depend.
+// ir->decisive the symbols on which the rank of a value would depend. Where
+// they are not those of inputs, the rank comes out of arithmetic on lists of
+// integers, such as the size of a grid.
 //
 //===----------------------------------------------------------------------===//
 #include "import/import.h"
@@ -47,12 +49,13 @@ void fe_given_dims_init(fe_given_dims *g, fe_ir *ir,
 /// A dim that a name with '*' opened; those of one name are closed together.
 typedef struct opened_dim {
   const char *name; // INPUT.dimN
+  bool list;
   const struct opened_dim *next;
 } opened_dim;
 
 /// Name of the dim as an open one; NULL: it is not opened.
 static const char *opened(fe_given_dims *g, const char *name,
-                          const char *numbered) {
+                          const char *numbered, bool list) {
   const char *out = NULL;
   bool by_star = false;
   for (size_t i = 0; i < g->options->n_open; i++) {
@@ -69,19 +72,20 @@ static const char *opened(fe_given_dims *g, const char *name,
   if (!out || !by_star)
     return out;
   opened_dim *o = FE_NEW(g->ir->arena, opened_dim);
-  *o = (opened_dim){numbered, fe_map_get(&g->opened, out)};
+  *o = (opened_dim){numbered, list, fe_map_get(&g->opened, out)};
   fe_map_set(g->ir->arena, &g->opened, out, o);
   return out;
 }
 
 fe_status fe_given_dim(fe_given_dims *g, const char *input, size_t i,
-                       const onnx_Dimension *d, MlirAffineExpr *out) {
+                       const onnx_Dimension *d, bool list,
+                       MlirAffineExpr *out) {
   fe_ir *ir = g->ir;
   int64_t n = d->has_dim_value ? d->dim_value : -1;
   const char *numbered = fe_printf(ir->arena, "%s.dim%zu", input, i);
   const char *name =
       n < 0 && d->dim_param && *d->dim_param ? d->dim_param : numbered;
-  const char *symbol = opened(g, name, numbered);
+  const char *symbol = opened(g, name, numbered, list);
   if (symbol)
     n = -1;
   else
@@ -124,16 +128,25 @@ fe_status fe_given_dims_check(const fe_given_dims *g) {
   return FE_OK;
 }
 
+/// Closes the dims in a list of opened ones; whether there was one.
+static bool close_dims(fe_given_dims *g, const opened_dim *o, bool lists_only) {
+  bool more = false;
+  for (; o; o = o->next) {
+    if (lists_only && !o->list)
+      continue;
+    more |= !fe_map_get(&g->closed, o->name);
+    fe_map_set(g->ir->arena, &g->closed, o->name, g);
+  }
+  return more;
+}
+
 bool fe_given_dims_close(fe_given_dims *g) {
   fe_ir *ir = g->ir;
-  bool more = false;
-  for (size_t i = 0; i < ir->decisive.n; i++) {
-    const opened_dim *o = fe_map_get(&g->opened, ir->decisive.at[i]);
-    for (; o; o = o->next) {
-      more |= !fe_map_get(&g->closed, o->name);
-      fe_map_set(ir->arena, &g->closed, o->name, g);
-    }
-  }
+  bool more = false, any = ir->decisive.n > 0;
+  for (size_t i = 0; i < ir->decisive.n; i++)
+    more |= close_dims(g, fe_map_get(&g->opened, ir->decisive.at[i]), false);
+  for (size_t i = 0; any && !more && i < g->opened.n; i++)
+    more |= close_dims(g, g->opened.entries[i].value, true);
   g->opened = (fe_map){0};
   ir->decisive.n = 0;
   return more;

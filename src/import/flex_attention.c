@@ -22,10 +22,44 @@ static MlirValue cast(fe_ir *ir, MlirValue v, fe_dtype t) {
   return fe_first(fe_onnx(ir, "cast", 1, &v, 1, 1, &to));
 }
 
-/// [batch][heads][..][same], with the third dim as it comes.
-static MlirValue with_heads(fe_ir *ir, MlirValue v, int64_t heads) {
-  int64_t shape[4] = {0, heads, -1, 0};
-  return fe_onnx1(ir, "Reshape", v, fe_constant_i64s(ir, 4, shape));
+/// Size of dim i of v, a list of one number.
+static MlirValue size_of(fe_ir *ir, MlirValue v, unsigned i) {
+  fe_dims d;
+  if (fe_dims_of(ir, v, &d) && fe_dim_static(d.d[i]) != FE_DYN) {
+    int64_t n = fe_dim_static(d.d[i]);
+    return fe_constant_i64s(ir, 1, &n);
+  }
+  MlirNamedAttribute part[] = {fe_at_i64(ir, "start", i),
+                               fe_at_i64(ir, "end", i + 1)};
+  return fe_first(fe_onnx(ir, "Shape", 1, &v, 1, 2, part));
+}
+
+/// [batch][heads of `like`][..][same], with the third dim as it comes.
+static MlirValue with_heads(fe_ir *ir, MlirValue v, MlirValue like) {
+  const int64_t same = 0, rest = -1;
+  MlirNamedAttribute axis = fe_at_i64(ir, "axis", 0);
+  MlirValue parts[4] = {fe_constant_i64s(ir, 1, &same), size_of(ir, like, 1),
+                        fe_constant_i64s(ir, 1, &rest),
+                        fe_constant_i64s(ir, 1, &same)};
+  MlirValue shape = fe_first(fe_onnx(ir, "Concat", 4, parts, 1, 1, &axis));
+  return fe_onnx1(ir, "Reshape", v, shape);
+}
+
+/// What scores are multiplied with: the attribute, or 1 / sqrt(size of a head).
+static MlirValue scale_of(fe_call_site *c, fe_dtype t) {
+  fe_ir *ir = c->scope->im->ir;
+  const fe_bound_attr *given = fe_site_attr(c, "scale");
+  if (given)
+    return fe_constant_scalar(ir, t, given->attr->f);
+  fe_dims q;
+  if (!fe_dims_of(ir, c->in[0], &q))
+    return (MlirValue){0};
+  int64_t size = fe_dim_static(q.d[3]);
+  if (size != FE_DYN)
+    return fe_constant_scalar(ir, t, 1 / sqrt((double)size));
+  MlirValue root =
+      fe_onnx1(ir, "Sqrt", cast(ir, size_of(ir, c->in[0], 3), FE_F64));
+  return cast(ir, fe_onnx1(ir, "Reciprocal", root), t);
 }
 
 /// The tensor put through the graph of attribute `name`, if there is one.
@@ -52,9 +86,8 @@ static fe_status modify(fe_call_site *c, const char *name, MlirValue *v) {
   return FE_OK;
 }
 
-/// Numbers of heads and the size of one, all of which must be known.
-static fe_status read_heads(const fe_call_site *c, int64_t *heads,
-                            int64_t *kv_heads, int64_t *size) {
+/// Whether heads of Q share those of K; reports what does not fit.
+static fe_status check_heads(const fe_call_site *c, bool *grouped) {
   fe_ir *ir = c->scope->im->ir;
   fe_dims d[3];
   for (unsigned i = 0; i < 3; i++)
@@ -62,25 +95,19 @@ static fe_status read_heads(const fe_call_site *c, int64_t *heads,
         !fe_dims_of(ir, c->in[i], &d[i]) || d[i].rank != 4)
       return fe_error(ir->diags, c->where, NULL,
                       "Q, K and V must be tensors of rank 4");
-  *heads = fe_dim_static(d[0].d[1]);
-  *kv_heads = fe_dim_static(d[1].d[1]);
-  *size = fe_dim_static(d[0].d[3]);
-  if (*heads == FE_DYN || *kv_heads == FE_DYN || *size == FE_DYN)
-    return fe_error(ir->diags, c->where, NULL,
-                    "the numbers of heads and their size must be known when "
-                    "compiling");
-  if (*kv_heads < 1 || *heads % *kv_heads)
+  int64_t heads = fe_dim_static(d[0].d[1]), kv = fe_dim_static(d[1].d[1]);
+  if (kv != FE_DYN && (kv < 1 || (heads != FE_DYN && heads % kv)))
     return fe_error(ir->diags, c->where, NULL,
                     "the heads of Q must be a multiple of those of K");
+  *grouped = !fe_dim_same(d[0].d[1], d[1].d[1]);
   return FE_OK;
 }
 
 fe_status fe_import_flex_attention(fe_call_site *c) {
   fe_ir *ir = c->scope->im->ir;
-  int64_t heads = 1, kv_heads = 1, size = 1;
-  if (read_heads(c, &heads, &kv_heads, &size) != FE_OK)
+  bool grouped = false;
+  if (check_heads(c, &grouped) != FE_OK)
     return FE_FAILED;
-  bool grouped = heads != kv_heads;
   fe_dtype t = type_of(c->in[0]);
   fe_dtype precision = (fe_dtype)fe_site_int(c, "softmax_precision",
                                              t == FE_F64 ? FE_F64 : FE_F32);
@@ -88,23 +115,21 @@ fe_status fe_import_flex_attention(fe_call_site *c) {
       precision != FE_F64)
     return fe_error(ir->diags, c->where, NULL,
                     "softmax_precision must be a float type");
-  const fe_bound_attr *scale = fe_site_attr(c, "scale");
-  double by = scale ? scale->attr->f : 1 / sqrt((double)size);
-  MlirValue q = grouped ? with_heads(ir, c->in[0], kv_heads) : c->in[0];
+  MlirValue q = grouped ? with_heads(ir, c->in[0], c->in[1]) : c->in[0];
   const int64_t swapped[4] = {0, 1, 3, 2};
   MlirNamedAttribute perm = fe_at_i64s(ir, "perm", 4, swapped);
   MlirValue k = fe_first(fe_onnx(ir, "transpose", 1, &c->in[1], 1, 1, &perm));
   MlirValue v = cast(ir, fe_onnx1(ir, "MatMul", q, k), precision);
-  v = fe_onnx1(ir, "Mul", v, fe_constant_scalar(ir, precision, by));
-  v = grouped ? with_heads(ir, v, heads) : v;
+  v = fe_onnx1(ir, "Mul", v, scale_of(c, precision));
+  v = grouped ? with_heads(ir, v, c->in[0]) : v;
   if (fe_is_null(v) || modify(c, "score_mod", &v) != FE_OK)
     return FE_FAILED;
   MlirNamedAttribute axis = fe_at_i64(ir, "axis", -1);
   v = fe_first(fe_onnx(ir, "softmax", 1, &v, 1, 1, &axis));
   if (fe_is_null(v) || modify(c, "prob_mod", &v) != FE_OK)
     return FE_FAILED;
-  v = cast(ir, grouped ? with_heads(ir, v, kv_heads) : v, t);
+  v = cast(ir, grouped ? with_heads(ir, v, c->in[1]) : v, t);
   v = fe_onnx1(ir, "MatMul", v, c->in[2]);
-  c->out[0] = grouped ? with_heads(ir, v, heads) : v;
+  c->out[0] = grouped ? with_heads(ir, v, c->in[0]) : v;
   return fe_is_null(c->out[0]) ? FE_FAILED : FE_OK;
 }

@@ -126,13 +126,15 @@ typedef struct fe_given_dims {
 } fe_given_dims;
 void fe_given_dims_init(fe_given_dims *g, fe_ir *ir,
                         const fe_import_options *options);
-/// Dim i of an input as it is to be.
+/// Dim i of an input as it is to be. `list`: it is the length of a list of
+/// integers.
 FE_NODISCARD fe_status fe_given_dim(fe_given_dims *g, const char *input,
                                     size_t i, const onnx_Dimension *d,
-                                    MlirAffineExpr *out);
+                                    bool list, MlirAffineExpr *out);
 /// After all inputs: reports names that fit none.
 FE_NODISCARD fe_status fe_given_dims_check(const fe_given_dims *g);
-/// Leaves out of '*' what ir->decisive names. False: there is nothing in it
+/// Leaves out of '*' what ir->decisive names, or else the lists of integers: a
+/// rank may depend on what is computed of them. False: there is nothing in it
 /// that was not left out already.
 bool fe_given_dims_close(fe_given_dims *g);
 

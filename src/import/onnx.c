@@ -142,9 +142,10 @@ static fe_status read_type(inputs *in, const onnx_ValueInfoProto *v,
                     name, t->shape->dim.n, FE_MAX_RANK);
   int64_t sizes[FE_MAX_RANK], count;
   for (unsigned i = 0; i < d.rank; i++) {
-    if (fe_given_dim(in->given, name, i,
-                     FE_PROTO_AT(Dimension, t->shape->dim, i),
-                     &d.d[i]) != FE_OK)
+    if (fe_given_dim(
+            in->given, name, i, FE_PROTO_AT(Dimension, t->shape->dim, i),
+            d.rank == 1 && (t->elem_type == FE_I32 || t->elem_type == FE_I64),
+            &d.d[i]) != FE_OK)
       return FE_FAILED;
     sizes[i] = fe_dim_static(d.d[i]);
     sizes[i] = sizes[i] == FE_DYN ? 1 : sizes[i];

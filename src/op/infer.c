@@ -64,7 +64,8 @@ static const char *decisive_symbols(fe_ir *ir, MlirAffineExpr e) {
   return l ? l : r;
 }
 
-fe_status fe_need_size(fe_infer *f, unsigned i, unsigned dim) {
+fe_status fe_need_known(fe_infer *f, unsigned i, unsigned dim,
+                        const char *what) {
   fe_dims d;
   if (fe_in_dims(f, i, &d))
     return FE_FAILED;
@@ -77,9 +78,13 @@ fe_status fe_need_size(fe_infer *f, unsigned i, unsigned dim) {
       f->ir->diags, where,
       symbol ? fe_printf(f->ir->arena, "fix the size, as in --dim %s=2", symbol)
              : NULL,
-      "the number of dimensions of the result depends on the size "
-      "of input %u, which is only known in the run",
-      i);
+      "%s depends on a size of input %u that is only known in the "
+      "run",
+      what, i);
+}
+
+fe_status fe_need_size(fe_infer *f, unsigned i, unsigned dim) {
+  return fe_need_known(f, i, dim, "the number of dimensions of the result");
 }
 
 fe_status fe_rank_from(fe_infer *f, unsigned i, unsigned *out) {

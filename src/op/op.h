@@ -111,6 +111,9 @@ MlirAffineExpr fe_fresh_dim(fe_infer *f);
 /// Reports that the result's rank depends on dim `dim` of operand `i`, which is
 /// not known.
 fe_status fe_need_size(fe_infer *f, unsigned i, unsigned dim);
+/// The same for something else that must be known: "the size of a state".
+fe_status fe_need_known(fe_infer *f, unsigned i, unsigned dim,
+                        const char *what);
 /// The rank that a 1-D operand, a list of sizes, stands for.
 FE_NODISCARD fe_status fe_rank_from(fe_infer *f, unsigned i, unsigned *out);
 /// Numpy broadcasting of a and b into out (may be a). Two different symbols

@@ -40,7 +40,7 @@ typedef struct result {
   outcome outcome;
   char op[64];    // that the case is about
   char why[512];  // what went wrong
-  double seconds; // of compiling
+  double seconds; // of the processor, for compiling
   int64_t peak;   // bytes of memory when that was done
 } result;
 

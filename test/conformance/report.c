@@ -116,7 +116,10 @@ int report(fe_arena *arena, const case_list *cases, const result *results,
     shown[c->mode] = true;
     count(arena, &folders, c->folder, c->mode, r->outcome);
     count(arena, &ops, r->op, c->mode, r->outcome);
-    bool listed = fe_map_get(&known[c->mode], c->name);
+    // by name, or by folder and name
+    bool listed = fe_map_get(&known[c->mode], c->name) ||
+                  fe_map_get(&known[c->mode],
+                             fe_printf(arena, "%s/%s", c->folder, c->name));
     const char *note = "";
     if (r->outcome == CRASHED || (r->outcome == FAILED && !listed))
       bad++;

@@ -259,6 +259,58 @@ f.sizes("QLinearConv", [
      scalar(.01, np.float32), scalar(130, np.uint8), scalar(.3, np.float32),
      scalar(100, np.uint8)] for c, k in ((3, 3), (5, 1))])
 
+f.sizes("DequantizeLinear", [
+    [f.integers(0, 9, n, 3, dtype=np.uint8), f.normal(k),
+     f.integers(0, 9, k, dtype=np.uint8)] for n, k in ((2, 1), (4, 3))])
+f.sizes("DequantizeLinear", [
+    [f.integers(0, 9, n, dtype=np.uint8), f.normal(1)] for n in (2, 4)])
+
+# Signals: real or complex is the run's, too; windows put back together.
+for inverse in 0, 1:
+    for axis in 0, 1:
+        f.sizes("DFT", [[f.normal(2, 3, 2), scalar(n), scalar(axis)]
+                        for n in (4, 6)], inverse=inverse, constants=(2,))
+for parts in 1, 2:
+    f.sizes("DFT", [[f.normal(2, n, parts), None, scalar(1)]
+                    for n in (3, 8)], constants=(2,))
+f.sizes("DFT", [[f.normal(2, n, 1), None, scalar(1)] for n in (3, 8)],
+        constants=(2,), onesided=1)
+graph("DFT of one and of two parts", [node("DFT", "x,,axis", "y")],
+      {"x": [2, "n", "parts"]},
+      [{"x": f.normal(2, n, parts)} for n, parts in ((3, 1), (4, 2), (8, 1))],
+      [("axis", scalar(1))])
+f.sizes("STFT", [[f.normal(1, n, 1), scalar(step), f.normal(w)]
+                 for n, step, w in ((16, 4, 8), (30, 3, 5))])
+f.sizes("Col2Im", [[f.normal(1, 2 * a * b, (5 - a + 1) * (7 - b + 1)),
+                    ints(5, 7), ints(a, b)] for a, b in ((2, 3), (1, 5))],
+        fixed=(1,))
+f.sizes("AffineGrid", [[f.normal(n, 2, 3), ints(n, 1, h, w)]
+                       for n, h, w in ((1, 3, 4), (2, 1, 6))], fixed=(1,))
+f.sizes("GridSample", [[f.normal(n, c, 5, 4), f.normal(n, 3, w, 2)]
+                       for n, c, w in ((1, 2, 4), (2, 1, 6))])
+f.sizes("MaxUnpool", [
+    [f.normal(1, 1, 2, 2), ints([[[0, 3], [10, 15]]]).reshape(1, 1, 2, 2),
+     ints(1, 1, 4, 4)],
+    [f.normal(1, 1, 1, 2), ints(1, 7).reshape(1, 1, 1, 2), ints(1, 1, 2, 4)]],
+    kernel_shape=[2, 2], strides=[2, 2])
+f.sizes("DeformConv", [
+    [f.normal(1, c, 5, 6), f.normal(4, c // 2, k, 2),
+     f.normal(1, 2 * 2 * k * 2, 6 - k, 5), f.normal(4),
+     f.normal(1, 2 * k * 2, 6 - k, 5)] for c, k in ((4, 3), (2, 1))],
+    group=2, offset_group=2, reference="onnx")
+f.sizes("FlexAttention", [
+    [f.normal(b, h, n, e), f.normal(b, k, m, e), f.normal(b, k, m, e)]
+    for b, h, k, n, m, e in ((2, 4, 2, 5, 3, 8), (1, 3, 3, 2, 7, 4))],
+    opset=26, domain="ai.onnx.preview", reference="onnx")
+f.sizes("Attention", [
+    [f.normal(b, h, n, e), f.normal(b, k, m, e), f.normal(b, k, m, e)]
+    for b, h, k, n, m, e in ((2, 4, 2, 5, 3, 8), (1, 3, 3, 2, 7, 4))],
+    opset=23, reference="onnx")
+f.sizes("RoiAlign", [[f.normal(1, c, 9, n), f.random.random((k, 4)).astype(
+    np.float32) * 8, np.zeros(k, np.int64)] for c, n, k in ((2, 9, 3),
+                                                           (1, 12, 1))],
+    output_height=2, output_width=3, sampling_ratio=2, opset=16)
+
 # Gathers and scatters
 f.sizes("Gather", [[f.normal(n, 3), f.integers(-n, n, 2, m)]
                    for n, m in ((4, 5), (7, 1))])

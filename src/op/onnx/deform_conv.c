@@ -36,23 +36,24 @@ static fe_status infer(fe_infer *f) {
     return FE_FAILED;
   int64_t group = fe_attr_i64(f->attrs, "group", 1);
   int64_t fields = fe_attr_i64(f->attrs, "offset_group", 1);
-  if (x.rank != 4 || offset.rank != 4 || win.kernel[0] == FE_DYN ||
-      win.kernel[1] == FE_DYN || fe_dim_static(x.d[1]) == FE_DYN)
-    return fe_infer_error(f, NULL,
-                          "input and offset must have rank 4; channels and the "
-                          "size of the kernel must be known when compiling");
+  if (x.rank != 4 || offset.rank != 4)
+    return fe_infer_error(f, NULL, "input and offset must have rank 4");
   int64_t channels = fe_dim_static(x.d[1]);
+  bool sized = win.kernel[0] != FE_DYN && win.kernel[1] != FE_DYN;
   if (win.kernel[0] > INT16_MAX || win.kernel[1] > INT16_MAX ||
-      channels > INT32_MAX)
+      channels > INT32_MAX || group > INT16_MAX || fields > INT16_MAX)
     return fe_infer_error(f, NULL, "the kernel or the input is too large");
-  if (group < 1 || fields < 1 || channels % group || channels % fields)
+  if (group < 1 || fields < 1 ||
+      (channels != FE_DYN && (channels % group || channels % fields)))
     return fe_infer_error(f, NULL, "the channels cannot be cut into groups");
-  int64_t taps = win.kernel[0] * win.kernel[1];
+  int64_t taps = sized ? win.kernel[0] * win.kernel[1] : FE_DYN;
   int64_t filters = fe_dim_static(w.d[0]);
   if (filters != FE_DYN && filters % group)
     return fe_infer_error(f, NULL, "the filters cannot be cut into groups");
-  if (must_be(f, "the weights' number of channels", w.d[1], channels / group) ||
-      must_be(f, "the number of offsets", offset.d[1], 2 * fields * taps))
+  if (must_be(f, "the weights' number of channels", w.d[1],
+              channels == FE_DYN ? FE_DYN : channels / group) ||
+      must_be(f, "the number of offsets", offset.d[1],
+              sized ? 2 * fields * taps : FE_DYN))
     return FE_FAILED;
   fe_dims out = {.rank = 4, .d = {x.d[0], w.d[0]}};
   for (unsigned i = 0; i < 2; ++i) {
@@ -74,7 +75,8 @@ static fe_status infer(fe_infer *f) {
       return FE_FAILED;
     if (other.rank != 4)
       return fe_infer_error(f, NULL, "the mask must have rank 4");
-    if (must_be(f, "the number of masks", other.d[1], fields * taps))
+    if (must_be(f, "the number of masks", other.d[1],
+                sized ? fields * taps : FE_DYN))
       return FE_FAILED;
   }
   fe_out_tensor(f, 0, fe_in_dtype(f, X), &out);
@@ -92,7 +94,8 @@ typedef struct sampler {
   MlirType real;
   int64_t fields; // groups of offsets
   bool masked;
-  MlirValue pad[2]; // index values of the kernel
+  // Index values of the kernel, as long as it is made; before, of main.
+  MlirValue pad[2], columns, taps, channels, per_field;
   MlirValue image, channel;
 } sampler;
 
@@ -135,11 +138,10 @@ static MlirValue sampled(sampler *s, MlirValue tap, MlirValue field,
                          MlirValue y, MlirValue x) {
   fe_ir *ir = s->ir;
   const fe_sliding *w = s->win;
-  int64_t taps = w->kernel[0] * w->kernel[1];
-  MlirValue columns = fe_index(ir, w->kernel[1]);
-  MlirValue tap_at[2] = {fe_divu(ir, tap, columns), fe_remu(ir, tap, columns)};
+  MlirValue tap_at[2] = {fe_divu(ir, tap, s->columns),
+                         fe_remu(ir, tap, s->columns)};
   MlirValue place[2] = {y, x};
-  MlirValue number = fe_add(ir, fe_mul(ir, field, fe_index(ir, taps)), tap);
+  MlirValue number = fe_add(ir, fe_mul(ir, field, s->taps), tap);
   between b[2];
   for (unsigned d = 0; d < 2; ++d) {
     MlirValue base =
@@ -168,33 +170,42 @@ static MlirValue sampled(sampler *s, MlirValue tap, MlirValue field,
   return fe_mul(ir, sum, read(s, 2, at));
 }
 
+/// A size in the kernel: the scalar argument, or the constant that it is.
+static MlirValue in_kernel(sampler *s, MlirValue size, unsigned scalar) {
+  int64_t known;
+  return fe_size_known(size, &known) ? fe_index(s->ir, known)
+                                     : s->k.scalar[scalar];
+}
+
 /// [images][channels * taps][rows][columns]
 static MlirValue columns_of(sampler *s, MlirValue *sizes, MlirValue *pads) {
   fe_lower *l = s->l;
   fe_ir *ir = s->ir;
   const fe_sliding *w = s->win;
-  int64_t taps = w->kernel[0] * w->kernel[1];
-  int64_t channels = fe_static_dim(l->in[X], 1);
-  MlirValue out_sizes[4] = {sizes[0], fe_index(ir, channels * taps), sizes[2],
+  MlirValue each[2] = {s->channels, s->taps};
+  MlirValue out_sizes[4] = {sizes[0], fe_known_product(ir, 2, each), sizes[2],
                             sizes[3]};
   MlirValue out = fe_tensor_empty(l, s->work, 4, out_sizes);
   MlirValue in[3] = {l->in[X], l->in[OFFSET]};
   if (s->masked)
     in[2] = l->in[MASK];
-  fe_kernel_begin(&s->k, l, "deform_sample", 2 + s->masked, in, 1, &out, 2,
-                  pads);
+  MlirValue scalars[5] = {pads[0], pads[1], s->columns, s->taps, s->per_field};
+  fe_kernel_begin(&s->k, l, "deform_sample", 2 + s->masked, in, 1, &out, 5,
+                  scalars);
   for (unsigned d = 0; d < 2; ++d)
     s->pad[d] =
         w->same == FE_SAME_NO ? fe_index(ir, w->begin[d]) : s->k.scalar[d];
+  s->columns = in_kernel(s, s->columns, 2);
+  s->taps = in_kernel(s, s->taps, 3);
+  s->per_field = in_kernel(s, s->per_field, 4);
   fe_region rows =
       fe_for_begin(ir, s->k.begin, s->k.end, fe_index(ir, 1), 0, NULL);
-  MlirValue lines = fe_index(ir, channels * taps);
-  MlirValue tap_count = fe_index(ir, taps);
+  MlirValue lines = fe_dim(ir, s->k.out[0], 1);
   MlirValue line = fe_remu(ir, rows.iv, lines);
   s->image = fe_divu(ir, rows.iv, lines);
-  s->channel = fe_divu(ir, line, tap_count);
-  MlirValue tap = fe_remu(ir, line, tap_count);
-  MlirValue field = fe_divu(ir, s->channel, fe_index(ir, channels / s->fields));
+  s->channel = fe_divu(ir, line, s->taps);
+  MlirValue tap = fe_remu(ir, line, s->taps);
+  MlirValue field = fe_divu(ir, s->channel, s->per_field);
   fe_region y = fe_loop(ir, fe_dim(ir, s->k.out[0], 2));
   fe_region x = fe_loop(ir, fe_dim(ir, s->k.out[0], 3));
   MlirValue at[4] = {s->image, line, y.iv, x.iv};
@@ -207,8 +218,7 @@ static MlirValue columns_of(sampler *s, MlirValue *sizes, MlirValue *pads) {
   MlirAffineExpr cost =
       fe_dim_mul(fe_kernel_dim(&s->k, o, 2), fe_kernel_dim(&s->k, o, 3));
   fe_kernel_end(
-      &s->k,
-      fe_dim_mul(fe_kernel_dim(&s->k, o, 0), fe_dim_const(ir, channels * taps)),
+      &s->k, fe_dim_mul(fe_kernel_dim(&s->k, o, 0), fe_kernel_dim(&s->k, o, 1)),
       fe_dim_mul(cost, fe_dim_const(ir, 40)));
   return s->k.result[0];
 }
@@ -232,25 +242,43 @@ static fe_status lower(fe_lower *l) {
                .fields = fe_attr_i64(l->op, "offset_group", 1),
                .masked = l->n_in > MASK && !fe_is_null(l->in[MASK])};
   s.real = fe_compute_type(ir, s.work);
-  int64_t taps = win.kernel[0] * win.kernel[1];
-  int64_t channels = fe_static_dim(l->in[X], 1);
   MlirValue sizes[4] = {{0}}, pads[FE_MAX_RANK], zero = fe_index(ir, 0);
   fe_out_sizes(l, 0, sizes);
   sizes[0] = fe_size(l, l->in[X], 0);
   sizes[1] = fe_size(l, l->in[W], 0);
   fe_sliding_sizes(l, &win, l->in[X], l->in[W], sizes);
   fe_sliding_pads(l, &win, l->in[X], l->in[W], sizes, pads);
-  MlirValue groups = fe_index(ir, group);
+  MlirValue groups = fe_index(ir, group), fields_n = fe_index(ir, s.fields);
+  MlirValue kernel[2];
+  for (unsigned d = 0; d < 2; ++d)
+    kernel[d] = win.kernel[d] != FE_DYN ? fe_index(ir, win.kernel[d])
+                                        : fe_size(l, l->in[W], 2 + d);
+  s.columns = kernel[1];
+  s.taps = fe_known_product(ir, 2, kernel);
+  s.channels = fe_size(l, l->in[X], 1);
   int64_t n;
-  if (!fe_size_known(sizes[1], &n))
+  bool known = fe_size_known(s.channels, &n);
+  s.per_field =
+      known ? fe_index(ir, n / s.fields) : fe_divu(ir, s.channels, fields_n);
+  if (!known) {
+    fe_check_equal(l, fe_mul(ir, s.per_field, fields_n), s.channels,
+                   "the channels cannot be cut into groups of offsets");
+    fe_check_equal(l, fe_mul(ir, fe_divu(ir, s.channels, groups), groups),
+                   s.channels, "the channels cannot be cut into groups");
+  }
+  int64_t filters;
+  if (!fe_size_known(sizes[1], &filters))
     fe_check_equal(l, fe_remu(ir, sizes[1], groups), zero,
                    "the filters cannot be cut into groups");
-  fe_check_equal(l, fe_size(l, l->in[W], 1), fe_index(ir, channels / group),
+  fe_check_equal(l, fe_size(l, l->in[W], 1),
+                 known ? fe_index(ir, n / group)
+                       : fe_divu(ir, s.channels, groups),
                  "the weights are for another number of channels");
   const unsigned fields[] = {OFFSET, MASK};
   for (unsigned i = 0; i < 1u + s.masked; ++i) {
     MlirValue field = l->in[fields[i]];
-    MlirValue count = fe_index(ir, s.fields * taps * (i ? 1 : 2));
+    MlirValue factors[2] = {s.taps, fe_index(ir, s.fields * (i ? 1 : 2))};
+    MlirValue count = fe_known_product(ir, 2, factors);
     fe_check_equal(l, fe_size(l, field, 0), sizes[0], "batches differ");
     fe_check_equal(l, fe_size(l, field, 1), count, "offsets or masks differ");
     fe_check_equal(l, fe_size(l, field, 2), sizes[2], "heights differ");
@@ -289,6 +317,5 @@ const fe_op_row fe_family_deform_conv[] = {
      .upgrade = upgrade,
      .infer = infer,
      .lower = lower,
-     .limits = "images of two dimensions; the number of channels must be known "
-               "when compiling"},
+     .limits = "images of two dimensions"},
     {0}};

@@ -338,11 +338,40 @@ static MlirAffineExpr half_of(fe_ir *ir, MlirAffineExpr n) {
 }
 
 static fe_status check_parts(fe_infer *f, const fe_dims *x) {
-  int64_t parts = x->rank ? fe_dim_static(x->d[x->rank - 1]) : 0;
-  if (x->rank < 2 || (parts != 1 && parts != 2))
+  if (x->rank < 2 || !(fe_dim_may_be(x->d[x->rank - 1], 1) ||
+                       fe_dim_may_be(x->d[x->rank - 1], 2)))
     return fe_infer_error(f, NULL,
                           "the last dimension must be 1 (real) or 2 (complex)");
   return FE_OK;
+}
+
+/// The signal, of parts that are known: where only the run knows how many there
+/// are, complex, with zeros for the second one.
+static MlirValue known_parts(fe_lower *l, bool *is_complex) {
+  fe_ir *ir = l->ir;
+  MlirValue x = l->in[0];
+  unsigned rank = fe_rank(x);
+  int64_t parts = fe_static_dim(x, rank - 1);
+  *is_complex = parts != 1;
+  if (parts != FE_DYN)
+    return x;
+  MlirValue sizes[FE_MAX_RANK], at[FE_MAX_RANK];
+  MlirValue one = fe_index(ir, 1), two = fe_index(ir, 2);
+  fe_sizes_of(l, x, sizes);
+  MlirValue given = sizes[rank - 1];
+  fe_check(
+      l,
+      fe_or(ir, fe_cmp(ir, FE_EQ, given, one), fe_cmp(ir, FE_EQ, given, two)),
+      "the last dimension must be 1 (real) or 2 (complex)");
+  sizes[rank - 1] = two;
+  fe_generic *g = fe_generic_begin(l, rank, sizes, 0, NULL, NULL, NULL);
+  for (unsigned i = 0; i < rank; ++i)
+    at[i] = fe_iter(g, i);
+  MlirValue there = fe_cmp(ir, FE_LT, at[rank - 1], given);
+  at[rank - 1] = fe_select(ir, there, at[rank - 1], fe_index(ir, 0));
+  MlirValue v = fe_at(g, x, l->in_type[0], rank, at);
+  MlirValue none = fe_float(ir, fe_compute_type(ir, l->in_type[0]), 0);
+  return fe_generic_end(g, l->in_type[0], fe_select(ir, there, v, none));
 }
 
 //===-- DFT -----------------------------------------------------------------//
@@ -448,11 +477,12 @@ static fe_status lower_dft(fe_lower *l) {
   }
   transform f = {.inverse = fe_attr_i64(l->op, "inverse", 0) != 0,
                  .onesided = fe_attr_i64(l->op, "onesided", 0) != 0,
-                 .is_complex = fe_static_dim(l->in[0], n) == 2,
                  .type = l->in_type[0]};
+  MlirValue signal = known_parts(l, &f.is_complex);
   MlirType elem = fe_out_elem(l, 0);
   MlirValue x[FE_MAX_RANK], sizes[FE_MAX_RANK] = {{0}}, two = fe_index(ir, 2);
   fe_sizes_of(l, l->in[0], x);
+  x[n] = fe_index(ir, f.is_complex ? 2 : 1);
   fe_out_sizes(l, 0, sizes);
   MlirValue extent = product_at(ir, &p, 0, x, n);
   bool half = f.onesided && !f.inverse;
@@ -478,7 +508,7 @@ static fe_status lower_dft(fe_lower *l) {
   MlirValue inner = product_at(ir, &p, 1, x, n);
   MlirValue from[4] = {outer, extent, inner, x[n]};
   MlirValue to[4] = {outer, result, inner, sizes[n]};
-  MlirValue v = transformed(l, &f, fe_reshape(l, l->in[0], elem, 4, from), to);
+  MlirValue v = transformed(l, &f, fe_reshape(l, signal, elem, 4, from), to);
   l->out[0] = fe_reshape(l, v, elem, rank, sizes);
   return FE_OK;
 }
@@ -532,8 +562,8 @@ static fe_status lower_stft(fe_lower *l) {
   unsigned rank = fe_rank(l->in[0]);
   bool windowed = has(l->n_in, l->in, 2);
   transform f = {.onesided = fe_attr_i64(l->op, "onesided", 1) != 0,
-                 .is_complex = rank == 3 && fe_static_dim(l->in[0], 2) == 2,
                  .type = l->in_type[0]};
+  MlirValue samples = rank == 3 ? known_parts(l, &f.is_complex) : l->in[0];
   fe_dtype t = f.type;
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
   MlirValue batch = fe_size(l, l->in[0], 0), signal = fe_size(l, l->in[0], 1);
@@ -569,7 +599,7 @@ static fe_status lower_stft(fe_lower *l) {
   at[1] = fe_add(ir, fe_mul(ir, fe_iter(g, 1), step), i);
   at[1] = fe_min(ir, at[1], fe_sub(ir, signal, one));
   at[2] = fe_iter(g, 3);
-  MlirValue v = fe_at(g, l->in[0], t, rank, at);
+  MlirValue v = fe_at(g, samples, t, rank, at);
   if (windowed) {
     MlirValue none = fe_float(ir, fe_compute_type(ir, t), 0);
     MlirValue inside = fe_cmp(ir, FE_LT, i, width);

@@ -286,11 +286,17 @@ static fe_status infer_affine(fe_infer *f) {
   if (fe_in_dims(f, 0, &theta) || fe_in_dims(f, 1, &size))
     return FE_FAILED;
   int64_t rank = size.rank == 1 ? fe_dim_static(size.d[0]) : -1;
+  int64_t rows = theta.rank == 3 ? fe_dim_static(theta.d[1]) : -1;
+  int64_t columns = theta.rank == 3 ? fe_dim_static(theta.d[2]) : -1;
+  if (rank == FE_DYN && rows != FE_DYN) // theta knows as well
+    rank = rows + 2;
+  else if (rank == FE_DYN && columns != FE_DYN)
+    rank = columns + 1;
+  if (rank == FE_DYN)
+    return fe_need_size(f, 1, 0);
   if (rank != 4 && rank != 5)
     return fe_infer_error(f, NULL, "size must have 4 or 5 elements");
   unsigned n = (unsigned)rank - 2;
-  int64_t rows = theta.rank == 3 ? fe_dim_static(theta.d[1]) : -1;
-  int64_t columns = theta.rank == 3 ? fe_dim_static(theta.d[2]) : -1;
   if ((rows != n && rows != FE_DYN) || (columns != n + 1 && columns != FE_DYN))
     return fe_infer_error(f, NULL, "theta must be matrices of %u x %u", n,
                           n + 1);
@@ -330,6 +336,8 @@ static fe_status lower_affine(fe_lower *l) {
   MlirValue sizes[FE_MAX_RANK] = {{0}};
   fe_out_sizes(l, 0, sizes);
   sizes[0] = fe_size(l, l->in[0], 0);
+  fe_check_equal(l, fe_list_length(l, l->in[1]), fe_index(ir, rank),
+                 "size has another number of elements than theta is for");
   fe_check_equal(l, fe_size(l, l->in[0], 1), fe_index(ir, n),
                  "theta has a wrong size");
   fe_check_equal(l, fe_size(l, l->in[0], 2), fe_index(ir, n + 1),

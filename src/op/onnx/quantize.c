@@ -17,10 +17,17 @@
 
 typedef enum granularity { TENSOR, AXIS, BLOCK } granularity;
 
-/// How a scale of `rank` dims goes with x; its first dim may be unknown.
-static granularity granularity_of(unsigned x_rank, unsigned rank, int64_t count,
-                                  int64_t block) {
+/// How a scale of `rank` dims goes with x; its first dim may be unknown: then
+/// AXIS is that or one number.
+static granularity granularity_of(MlirOperation op, unsigned x_rank,
+                                  unsigned rank, int64_t count) {
+  int64_t block = fe_attr_i64(op, "block_size", 0);
+  int64_t axis = fe_attr_i64(op, "axis", 1);
   if (rank == 0 || (rank == 1 && count == 1 && !block))
+    return TENSOR;
+  // There is no such axis, so it can only be one number.
+  if (rank == 1 && count == FE_DYN && !block &&
+      (axis >= (int64_t)x_rank || axis < -(int64_t)x_rank))
     return TENSOR;
   return rank == 1 && (x_rank != 1 || !block) ? AXIS : BLOCK;
 }
@@ -32,7 +39,7 @@ static fe_status check_scale(fe_infer *f, const fe_dims *x, unsigned operand,
     return FE_FAILED;
   int64_t block = fe_attr_i64(f->attrs, "block_size", 0);
   int64_t count = s.rank == 1 ? fe_dim_static(s.d[0]) : 0;
-  granularity g = granularity_of(x->rank, s.rank, count, block);
+  granularity g = granularity_of(f->attrs, x->rank, s.rank, count);
   *out = g;
   if (g == TENSOR)
     return FE_OK;
@@ -66,6 +73,7 @@ typedef struct scale_operand {
   unsigned rank, axis; // of x
   MlirValue block;     // elements per block, index
   MlirAffineMap map;   // null: by subscripts
+  MlirValue is_one;    // AXIS: whether it is one number; null: it is not
   bool constant;
   double value;
 } scale_operand;
@@ -78,20 +86,30 @@ static scale_operand scale_of(fe_lower *l, unsigned operand) {
   int64_t axis = fe_attr_i64(l->op, "axis", 1);
   int64_t block = fe_attr_i64(l->op, "block_size", 0);
   s.axis = (unsigned)(axis < 0 ? axis + s.rank : axis);
-  s.g = granularity_of(s.rank, rank, rank == 1 ? fe_static_dim(s.v, 0) : 0,
-                       block);
+  s.g = granularity_of(l->op, s.rank, rank,
+                       rank == 1 ? fe_static_dim(s.v, 0) : 0);
   MlirAffineExpr e[1] = {mlirAffineConstantExprGet(ir->ctx, 0)};
   fe_const c;
   if (s.g == TENSOR && fe_const_of(ir, fe_operand(l->op, operand), &c) &&
       fe_dtype_bits(s.type) <= 32)
     s.constant = fe_const_scalar(ir, fe_operand(l->op, operand), &s.value);
-  if (s.g == TENSOR)
+  if (s.g == TENSOR) {
+    fe_check_equal(l, fe_list_length(l, s.v), fe_index(ir, 1),
+                   "the scale is not one number");
     s.map = mlirAffineMapGet(ir->ctx, s.rank, 0, rank, e);
+  }
   if (s.g == AXIS) {
-    fe_check_equal(l, fe_size(l, s.v, 0), fe_size(l, l->in[0], s.axis),
-                   "the scale's size is not the axis'");
-    e[0] = mlirAffineDimExprGet(ir->ctx, s.axis);
-    s.map = mlirAffineMapGet(ir->ctx, s.rank, 0, 1, e);
+    MlirValue n = fe_size(l, s.v, 0), want = fe_size(l, l->in[0], s.axis);
+    bool same = fe_same(n, want);
+    if (!same && fe_static_dim(s.v, 0) == FE_DYN) {
+      s.is_one = fe_cmp(ir, FE_EQ, n, fe_index(ir, 1));
+      fe_check(l, fe_or(ir, s.is_one, fe_cmp(ir, FE_EQ, n, want)),
+               "the scale's size is not the axis'");
+    } else {
+      fe_check_equal(l, n, want, "the scale's size is not the axis'");
+      e[0] = mlirAffineDimExprGet(ir->ctx, s.axis);
+      s.map = mlirAffineMapGet(ir->ctx, s.rank, 0, 1, e);
+    }
   }
   if (s.g == BLOCK) {
     MlirValue n = fe_size(l, l->in[0], s.axis), m = fe_size(l, s.v, s.axis);
@@ -115,9 +133,13 @@ static MlirValue scale_element(fe_lower *l, fe_generic *g, unsigned arg,
   fe_ir *ir = l->ir;
   if (s->constant)
     return fe_number(ir, fe_compute_type(ir, s->type), s->value);
+  MlirValue idx[FE_MAX_RANK];
+  if (!fe_is_null(s->is_one)) {
+    idx[0] = fe_select(ir, s->is_one, fe_index(ir, 0), fe_iter(g, s->axis));
+    return fe_at(g, s->v, s->type, 1, idx);
+  }
   if (s->g != BLOCK)
     return fe_arg(g, arg);
-  MlirValue idx[FE_MAX_RANK];
   for (unsigned i = 0; i < s->rank; ++i) {
     idx[i] = fe_iter(g, i);
     if (i == s->axis)

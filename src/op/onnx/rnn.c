@@ -50,6 +50,8 @@ static fe_status infer_rnn(fe_infer *f) {
   int64_t hidden = fe_dim_static(r.d[2]);
   int64_t given = fe_attr_i64(f->attrs, "hidden_size", 0);
   hidden = hidden == FE_DYN ? given : hidden;
+  if (hidden == 0 && fe_dim_static(r.d[2]) == FE_DYN)
+    return fe_need_known(f, R, 2, "the number of hidden units");
   if (hidden <= 0 || (given && given != hidden))
     return fe_infer_error(f, NULL,
                           "hidden_size is not known, or %" PRId64

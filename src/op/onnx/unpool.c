@@ -44,7 +44,7 @@ static fe_status infer_unpool(fe_infer *f) {
   if (f->n_in > 2 && !fe_is_null(f->in[2])) {
     if (fe_in_dims(f, 2, &shape))
       return FE_FAILED;
-    if (shape.rank != 1 || fe_dim_static(shape.d[0]) != x.rank)
+    if (shape.rank != 1 || !fe_dim_may_be(shape.d[0], x.rank))
       return fe_infer_error(f, NULL,
                             "output_shape must have one number per dimension");
     fe_contents c;
@@ -71,6 +71,9 @@ static fe_status lower_unpool(fe_lower *l) {
   fe_dtype t = l->in_type[0];
   bool shaped = l->n_in > 2 && !fe_is_null(l->in[2]);
   MlirValue zero = fe_index(ir, 0), natural[FE_MAX_RANK];
+  if (shaped)
+    fe_check_equal(l, fe_list_length(l, l->in[2]), fe_index(ir, rank),
+                   "output_shape must have one number per dimension");
   MlirValue sizes[FE_MAX_RANK] = {{0}};
   fe_out_sizes(l, 0, sizes);
   for (unsigned i = 0; i < rank; ++i) {
@@ -137,15 +140,21 @@ typedef struct columns {
   int64_t begin[FE_MAX_RANK], end[FE_MAX_RANK];
 } columns;
 
+/// Number of dims of the image, which either list gives; FE_DYN: neither.
+static int64_t image_rank(const fe_dims *image, const fe_dims *block) {
+  int64_t n = image->rank == 1 ? fe_dim_static(image->d[0]) : -1;
+  return n == FE_DYN && block->rank == 1 ? fe_dim_static(block->d[0]) : n;
+}
+
 static fe_status read_columns(fe_ir *ir, fe_where where, MlirOperation op,
                               const fe_dims *x, const fe_dims *image,
                               const fe_dims *block, columns *c) {
-  int64_t n = image->rank == 1 ? fe_dim_static(image->d[0]) : -1;
+  int64_t n = image_rank(image, block);
   if (x->rank != 3 || n < 1 || n > FE_MAX_RANK - 2 || block->rank != 1 ||
-      fe_dim_static(block->d[0]) != n)
+      !fe_dim_may_be(block->d[0], n))
     return fe_error(ir->diags, where, NULL,
                     "the input must have rank 3, image_shape and block_shape "
-                    "the same known number of elements");
+                    "the same number of elements");
   c->n = (unsigned)n;
   int64_t strides[FE_MAX_RANK], dilations[FE_MAX_RANK], pads[2 * FE_MAX_RANK];
   unsigned n_strides = fe_attr_i64s(op, "strides", strides, FE_MAX_RANK);
@@ -178,8 +187,11 @@ static fe_status infer_columns(fe_infer *f) {
   fe_dims x, image, block;
   columns c;
   if (fe_in_dims(f, 0, &x) || fe_in_dims(f, 1, &image) ||
-      fe_in_dims(f, 2, &block) ||
-      read_columns(ir, f->where, f->attrs, &x, &image, &block, &c))
+      fe_in_dims(f, 2, &block))
+    return FE_FAILED;
+  if (image_rank(&image, &block) == FE_DYN)
+    return fe_need_size(f, 1, 0);
+  if (read_columns(ir, f->where, f->attrs, &x, &image, &block, &c))
     return FE_FAILED;
   fe_contents sizes, blocks;
   fe_dims out = {.rank = 2 + c.n, .d = {x.d[0]}};
@@ -286,6 +298,9 @@ static fe_status lower_columns(fe_lower *l) {
     return FE_FAILED;
   MlirValue sizes[FE_MAX_RANK] = {{0}}, scalars[2 * FE_MAX_RANK];
   fe_out_sizes(l, 0, sizes);
+  for (unsigned i = 1; i < 3; ++i)
+    fe_check_equal(l, fe_list_length(l, l->in[i]), fe_index(ir, c.n),
+                   "image_shape and block_shape differ in length");
   MlirValue one = fe_index(ir, 1), zero = fe_index(ir, 0), total = one;
   int64_t fixed[FE_MAX_RANK];
   bool known =
