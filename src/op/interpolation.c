@@ -40,8 +40,13 @@ static MlirValue pytorch_half_pixel(const place *p) {
   MlirValue many = fe_cmp(p->ir, FE_GT, p->out, f32(p->ir, 1));
   return fe_select(p->ir, many, half_pixel(p), f32(p->ir, 0));
 }
+/// Half a pixel off even where nothing is scaled, if one took it at its word;
+/// the other programs leave such a dim as it is.
 static MlirValue tf_half_pixel_for_nn(const place *p) {
-  return fe_div(p->ir, fe_add(p->ir, p->x, f32(p->ir, 0.5)), p->scale);
+  fe_ir *ir = p->ir;
+  MlirValue same = fe_cmp(ir, FE_EQ, p->scale, f32(ir, 1));
+  MlirValue v = fe_div(ir, fe_add(ir, p->x, f32(ir, 0.5)), p->scale);
+  return fe_select(ir, same, p->x, v);
 }
 static MlirValue half_pixel_symmetric(const place *p) {
   fe_ir *ir = p->ir;

@@ -134,7 +134,7 @@ class Draw:
         return int(self.rng.integers(low, high + 1))
 
     def number(self, low, high, digits=3):
-        return round(float(self.rng.uniform(low, high)), digits)
+        return float(np.float32(round(self.rng.uniform(low, high), digits)))
 
     def pick(self, *choices):
         return choices[self.integer(0, len(choices) - 1)]

@@ -30,6 +30,7 @@ from draw import GROUP  # noqa: E402
 
 BUILD = os.environ.get("FERRULE_BUILD", os.path.join(HERE, "../../build"))
 os.environ["FERRULE_BUILD"] = BUILD = os.path.abspath(BUILD)
+DOMAINS = "ai.onnx", "ai.onnx.preview.training"
 PATIENCE = 120
 BAD = "refused", "differing", "crashed"
 COLUMNS = ("equal", "explained", "refused", "differing", "crashed",
@@ -41,7 +42,7 @@ def operators():
     text = subprocess.run([os.path.join(BUILD, "bin", "ferrule"), "operators"],
                           capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in text.splitlines()]
-    return sorted({r[0] for r in rows if len(r) > 1 and r[1] == "ai.onnx"})
+    return sorted({r[0] for r in rows if len(r) > 1 and r[1] in DOMAINS})
 
 
 class Process:

@@ -30,9 +30,10 @@ MEMORY = 16 << 30
 
 def case_of(op, seed, index):
     """Case `index` of an operator; None: its opset has nothing to test."""
-    opset = choose_opset(op, seed, index // GROUP)
+    domain = families.DOMAINS[op]
+    opset = choose_opset(op, seed, index // GROUP, domain)
     try:
-        return families.GENERATORS[op](Draw(op, seed, index, opset))
+        return families.GENERATORS[op](Draw(op, seed, index, opset, domain))
     except Impossible:
         return None
 

@@ -30,6 +30,8 @@ for dynamic in False, True:
               dynamic=dynamic)
     attention(q, k, v, n(S, T) > 0, None, None, np.array([5, 2]),
               dynamic=dynamic, is_causal=1)
+    for t in np.int8, np.uint32, np.int64: # a mask of numbers is added
+        attention(q, k, v, f.integers(0, 3, S, T, dtype=t), dynamic=dynamic)
     # Heads that share keys; rank 3.
     if not dynamic:
         attention(q, n(B, 2, T, D), n(B, 2, T, E), is_causal=1)

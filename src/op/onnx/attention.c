@@ -280,7 +280,7 @@ static mask mask_of(attention *a) {
   return m;
 }
 
-/// score where the mask lets it through, with a float mask added.
+/// score where the mask lets it through, with a mask of numbers added.
 static MlirValue masked(attention *a, fe_generic *g, const mask *m,
                         MlirValue score) {
   fe_lower *l = a->l;
@@ -303,7 +303,8 @@ static MlirValue masked(attention *a, fe_generic *g, const mask *m,
   if (l->in_type[MASK] == FE_BOOL) {
     out = fe_select(ir, e, score, none);
   } else {
-    e = fe_convert(ir, e, t, false, false);
+    bool is_unsigned = fe_dtype_is_unsigned(l->in_type[MASK]);
+    e = fe_convert(ir, e, t, is_unsigned, false);
     out = fe_select(ir, fe_cmp(ir, FE_EQ, e, none), none, fe_add(ir, score, e));
   }
   return fe_is_null(inside) ? out : fe_select(ir, inside, out, none);
@@ -614,7 +615,7 @@ const fe_op_row fe_family_attention[] = {
      .inputs = "Q:T1, K:T1, V:T2, attn_mask?:U, past_key?:T1, past_value?:T2, "
                "nonpad_kv_seqlen?:T3",
      .outputs = "Y:T1, present_key:T1, present_value:T2, qk_matmul_output:T1",
-     .types = "T1=float;T2=float;U=bool,float;T3=i64",
+     .types = "T1=float;T2=float;U=bool,real;T3=i64",
      .attrs = attention_attrs,
      .infer = infer_attention,
      .lower = lower_attention},

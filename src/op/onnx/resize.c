@@ -355,7 +355,6 @@ static void runtime_sizes(fe_lower *l, const request *q, MlirValue *sizes,
 static bool is_identity(fe_lower *l, const request *q, const fe_resize_dim *d) {
   fe_dims in, out;
   return strcmp(q->r.transform, "tf_crop_and_resize") &&
-         strcmp(q->r.transform, "tf_half_pixel_for_nn") &&
          (d->scale == 1 || q->by_sizes) &&
          !(q->by_sizes && q->aspect != STRETCH) &&
          fe_dims_of(l->ir, fe_operand(l->op, X), &in) &&

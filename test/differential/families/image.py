@@ -1,7 +1,9 @@
 """Resampling of images."""
+import dataclasses
+
 import numpy as np
 
-from draw import FLOATS, T
+from draw import FLOATS, T, numpy_type
 
 
 def resize(d):
@@ -55,8 +57,12 @@ def resize(d):
     else:
         parts = [None if by_size else d.given(scales, shape_fixed=True)]
     parts.append(d.integers(sizes) if by_size else None)
+    # Integers of types that ONNX Runtime lacks are cut off as it does with
+    # others: in linear mode i32, in cubic mode f32.
+    cut = whole and (mode == "cubic" or t not in (T.INT8, T.UINT8, T.INT32))
+    wide = T.FLOAT if mode == "cubic" else T.INT32
     down = all(new.get(k, 0) <= shape[k] for k in changed)
-    return d.node([x, roi, *parts], spread="sum", mode=mode, axes=axes,
+    case = d.node([x, roi, *parts], spread="cut" if cut else "sum", mode=mode, axes=axes,
                   coordinate_transformation_mode=coordinates,
                   nearest_mode=d.pick(None, "round_prefer_floor",
                                       "round_prefer_ceil", "floor", "ceil")
@@ -69,6 +75,12 @@ def resize(d):
                   keep_aspect_ratio_policy=d.pick("stretch", "not_larger",
                                                   "not_smaller")
                   if by_size and d.chance(.3) else None)
+    if cut:
+        as_float = [dataclasses.replace(
+            v, type=wide, array=v.array.astype(numpy_type(wide)))
+            if v is x else v for v in case.values]
+        case.stand_in = dataclasses.replace(case, values=as_float)
+    return case
 
 
 def grid_sample(d):

@@ -66,10 +66,21 @@ def layer(d):
 
 def local(d):
     t = d.type()
-    shape = d.shape(min_rank=4, max_rank=4 if d.chance(.7) else 5, empty=.02)
+    shape = d.shape(min_rank=4, max_rank=4 if d.chance(.7) else 5, empty=0)
+    given = dict(size=d.pick(1, 3, 5, 7, 2), alpha=d.pick(None, .01),
+                 beta=d.pick(None, .5), bias=d.pick(None, 2.0))
+
+    def formula(x):
+        size, alpha, beta, bias = (
+            float(np.float32(given[k] if given[k] is not None else default))
+            for k, default in (("size", 1), ("alpha", 1e-4), ("beta", .75),
+                               ("bias", 1)))
+        low, high = int(size - 1) // 2, int(size) // 2
+        near = [(x[:, max(0, k - low):k + high + 1]**2).sum(1)
+                for k in range(x.shape[1])]
+        return x / (bias + alpha / size * np.stack(near, 1))**beta
     return d.node([d.tensor(t, shape, special=0)], spread="sum",
-                  size=d.pick(1, 3, 5, 7, 2), alpha=d.pick(None, .01),
-                  beta=d.pick(None, .5), bias=d.pick(None, 2.0))
+                  formula=formula, **given)
 
 
 def mean_variance(d):

@@ -48,11 +48,13 @@ def gemm(d):
     if d.version < 7 and shape != [m, n]:
         # From the right, as today.
         broadcast = 1
-    c = d.tensor(t, shape, special=0) \
+    domain = (-9, 9) if t not in FLOATS else ()  # the scales are floats
+    c = d.tensor(t, shape, *domain, special=0) \
         if d.version < 11 or d.chance(.7) else None
     whole = t not in FLOATS
     scale = lambda: d.pick(None, 2.0 if whole else d.number(-2, 2))
-    return d.node([d.tensor(t, a, special=0), d.tensor(t, b, special=0), c],
+    return d.node([d.tensor(t, a, *domain, special=0),
+                   d.tensor(t, b, *domain, special=0), c],
                   spread="sum", transA=ta, transB=tb, alpha=scale(),
                   beta=scale(), broadcast=broadcast)
 
