@@ -29,6 +29,12 @@ def mask_of(kind, batch, rows, total):
         return ones(batch, rows, total)
 
 
+def plain_run(op, inputs, outputs, **options):
+    return by_runtime(
+        model_of(op, inputs, outputs, domain="com.microsoft", **options),
+        {f"in{i}": a for i, a in enumerate(inputs) if a is not None})
+
+
 # Attention
 for i in range(COUNT):
     heads, size = pick(1, 2, 3, 4), pick(1, 3, 8, 16)
@@ -112,12 +118,6 @@ for i in range(COUNT):
          constants=pick((), (3,) if bias is not None else ()), **rest)
 
 # Caches in longer buffers, masks of the largest size: as the plain forms.
-def plain_run(op, inputs, outputs, **options):
-    return by_runtime(
-        model_of(op, inputs, outputs, domain="com.microsoft", **options),
-        {f"in{i}": a for i, a in enumerate(inputs) if a is not None})
-
-
 for free in False, True:
     batch, rows, heads, size, past, longest = 2, 3, 2, 4, 2, 7
     q, k, v = (n(batch, rows, heads * size) for _ in range(3))
@@ -141,6 +141,34 @@ for free in False, True:
     case("Attention", [x, w, None, large, np.stack(buffers), None, i32(past)],
          outputs=2, dynamic=free, num_heads=heads,
          past_present_share_buffer=1, want=[want[0], whole])
+
+# DecoderMaskedMultiHeadAttention: ONNX Runtime wants the caches in a buffer.
+for i in range(COUNT):
+    heads, size, batch = pick(1, 2, 4), pick(4, 8), pick(1, 2, 3)
+    hidden, past, keys = heads * size, pick(None, 1, 5), pick(1, 6)
+    x = lambda: n(batch, 1, hidden)
+    total = keys if past is None else past + 1
+    mask = pick(None, f.integers(0, 2, batch, total, dtype=np.int32))
+    free = pick(False, True)
+    op, options = "DecoderMaskedMultiHeadAttention", dict(num_heads=heads)
+    if past is None:  # keys of another sequence, which are a cache
+        k, v = (n(batch, heads, keys, size) for _ in range(2))
+        case(op, [x(), k, v, mask], dynamic=free, **options)
+        continue
+    bias = pick(None, n(3 * hidden))
+    added = pick(None, n(pick(1, batch), heads, 1, total))
+    buffers = [n(batch, heads, past + pick(1, 4), size) for _ in range(1)] * 2
+    inputs = [x(), x(), x(), mask, added, *buffers, i32([past]), None, None,
+              bias]
+    want = plain_run(op, inputs, 3, past_present_share_buffer=1, **options)
+    case(op, inputs, outputs=3, past_present_share_buffer=1, dynamic=free,
+         want=want[:1], **options)
+    # The same with all in the query, and without a buffer.
+    q = np.concatenate(inputs[:3], 2)
+    inputs = [q, None, None, mask, added] + [
+        np.ascontiguousarray(b[:, :, :past]) for b in buffers]
+    inputs += [None, None, None, bias]
+    case(op, inputs, outputs=3, want=want[:1], dynamic=free, **options)
 
 # QAttention
 for i in range(COUNT):

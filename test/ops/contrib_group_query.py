@@ -3,7 +3,8 @@ provider does not have, against the same computation in parts."""
 import os
 
 import numpy as np
-from harness import Family
+import onnx
+from harness import Family, by_runtime, ferrule, model_of
 
 f = Family("contrib_group_query", rtol=1e-3, atol=1e-4)
 n = f.normal
@@ -65,6 +66,33 @@ for i in range(COUNT):
     inputs += [ids, bias, sink]
     case("GroupQueryAttention", inputs, outputs=3, dynamic=pick(False, True),
          constants=pick((), (6,)), **options)
+
+# Halves, and caches of angles for a part of a head only.
+for t in np.float32, np.float16:
+    x = lambda *s: n(*s).astype(t)
+    angles = f.random.uniform(-3, 3, (9, 8))
+    cos, sin = (fn(angles).astype(t) for fn in (np.cos, np.sin))
+    case("GroupQueryAttention",
+         [x(2, 1, 128), x(2, 1, 64), x(2, 1, 64), x(2, 2, 6, 32),
+          x(2, 2, 6, 32), np.array([3, 5], np.int32), np.array(6, np.int32),
+          cos, sin], outputs=3, num_heads=4, kv_num_heads=2, do_rotary=1,
+         constants=[7, 8], rtol=1e-2 if t == np.float16 else 1e-3,
+         atol=1e-2 if t == np.float16 else 1e-4)
+# A padded prompt: what belongs to padding is not compared.
+lens = np.array([2, 3], np.int32)
+inputs = [n(2, 4, 32), n(2, 4, 16), n(2, 4, 16), None, None, lens,
+          np.array(4, np.int32)]
+model = model_of("GroupQueryAttention", inputs, outputs=3,
+                 domain="com.microsoft", num_heads=4, kv_num_heads=2)
+feeds = {f"in{i}": a for i, a in enumerate(inputs) if a is not None}
+want = by_runtime(model, feeds)
+onnx.save(model, f.path)
+got = list(ferrule.load(f.path).run(feeds).values())
+for b in range(2):
+    ok = np.allclose(got[0][b, :lens[b] + 1], want[0][b, :lens[b] + 1], 1e-3,
+                     1e-4)
+    f.passed += ok
+    f.failed += not ok
 
 # Bidirectional, norms of the heads, chunks padded at the right: in parts.
 def attend(q, k, v, allowed):

@@ -101,6 +101,17 @@ image = q(np.uint8, 1, 2, 6, 5)
 same("QLinearAveragePool", [image, scale(), None, scale()], [2],
      kernel_shape=[2, 2])
 
+# The standard's operators of before.
+for kind in np.uint8, np.int8, np.uint16, np.int16:
+    low, high = np.iinfo(kind).min, np.iinfo(kind).max
+    for per in (), (5,):
+        zero = np.asarray(f.integers(low, high, *per)).astype(kind)
+        s = np.asarray(f.random.uniform(0.01, 0.1, per), np.float32)
+        axis = {} if per == () else dict(axis=-1)
+        case("QuantizeLinear", [n(3, 5), s, zero], **axis)
+        x = f.integers(low, high, 3, 5).astype(kind)
+        case("DequantizeLinear", [x, s, zero], dynamic=True, **axis)
+
 # What only other providers have: the documented formula.
 x, zero = q(np.uint8, 3, 4, 5), 7
 for axes, keep in ([1], 1), ([0, 2], 0), ([], 1):

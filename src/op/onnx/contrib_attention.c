@@ -401,6 +401,54 @@ static fe_status expand_multi_head(fe_node *n, MlirValue *results) {
   return FE_OK;
 }
 
+/// One new row per sequence; without key and value the query has all three.
+static fe_status expand_decoder(fe_node *n, MlirValue *results) {
+  enum {
+    QUERY,
+    KEY,
+    VALUE,
+    MASK,
+    ADDED,
+    PAST_K,
+    PAST_V,
+    LENGTH,
+    BEAMS,
+    INDIRECTION,
+    BIAS
+  };
+  bool shared = fe_node_int(n, "past_present_share_buffer", 0) != 0;
+  MlirValue length = fe_node_in(n, LENGTH), bias = fe_node_in(n, BIAS);
+  attention a = {.n = n,
+                 .mask = fe_node_in(n, MASK),
+                 .bias = fe_node_in(n, ADDED),
+                 .past_k = fe_node_in(n, PAST_K),
+                 .past_v = fe_node_in(n, PAST_V)};
+  fe_dims d;
+  if (read_heads(&a) || fe_node_dims(n, QUERY, 3, &d))
+    return FE_FAILED;
+  if (!fe_is_null(fe_node_in(n, BEAMS)) ||
+      !fe_is_null(fe_node_in(n, INDIRECTION)))
+    return fe_node_error(n, "search beams outside of the model",
+                         "beams are not supported");
+  if (shared && fe_is_null(length))
+    return fe_node_error(
+        n, NULL, "past_present_share_buffer needs past_sequence_length");
+  if (shared)
+    a.length = length_of(n, length);
+  bool packed = fe_is_null(fe_node_in(n, KEY));
+  if (packed ? split(&a, fe_node_in(n, QUERY))
+             : take(&a, fe_node_in(n, QUERY), fe_node_in(n, KEY),
+                    fe_node_in(n, VALUE)))
+    return FE_FAILED;
+  if (!fe_is_null(bias) && add_bias(&a, bias))
+    return FE_FAILED;
+  MlirValue out[4] = {{0}};
+  if (make(&a, out))
+    return FE_FAILED;
+  memcpy(results, out, (n->n_out < 4 ? n->n_out : 4) * sizeof *out);
+  return FE_OK;
+}
+
 //===-- Rows ----------------------------------------------------------------//
 
 static const fe_attr_def self_attrs[] = {
@@ -418,6 +466,14 @@ static const fe_attr_def multi_head_attrs[] = {
     {"scale", FE_A_FLOAT, "0"},
     {"mask_filter_value", FE_A_FLOAT, "-10000"},
     {"unidirectional", FE_A_INT, "0"},
+    {0}};
+
+static const fe_attr_def decoder_attrs[] = {
+    {"num_heads", FE_A_INT, NULL},
+    {"scale", FE_A_FLOAT, "0"},
+    {"mask_filter_value", FE_A_FLOAT, "-10000"},
+    {"past_present_share_buffer", FE_A_INT, "0"},
+    {"output_qk", FE_A_INT, "0"},
     {0}};
 
 #define ROW(op_name, ins, outs, types_, attrs_, fn, ...)                       \
@@ -451,4 +507,10 @@ const fe_op_row fe_family_contrib_attention[] = {
         "output:T, present_key:T, present_value:T, qk:T", "T=f32,f16;M=i32",
         multi_head_attrs, expand_multi_head,
         .limits = "without cache_indirection"),
+    ROW("DecoderMaskedMultiHeadAttention",
+        "query:T, key?:T, value?:T, mask_index?:M, attention_bias?:T, "
+        "past_key?:T, past_value?:T, past_sequence_length?:M, beam_width?:M, "
+        "cache_indirection?:M, bias?:T",
+        "output:T, present_key:T, present_value:T, qk:T", "T=f32,f16;M=i32",
+        decoder_attrs, expand_decoder, .limits = "without beams"),
     {0}};

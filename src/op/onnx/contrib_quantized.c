@@ -388,6 +388,11 @@ static fe_status expand_gemm(fe_node *n, MlirValue *results) {
                       results);
 }
 
+/// Those of the standard came after.
+static fe_status expand_quantize(fe_node *n, MlirValue *results) {
+  return fe_node_as(n, n->row->name, results);
+}
+
 /// With channels behind the spatial dims where that is asked for.
 static fe_status expand_conv(fe_node *n, MlirValue *results) {
   bool last = fe_node_int(n, "channels_last", 0) != 0;
@@ -407,6 +412,8 @@ static fe_status expand_conv(fe_node *n, MlirValue *results) {
 
 //===-- Rows ----------------------------------------------------------------//
 
+static const fe_attr_def linear_attrs[] = {
+    {"axis", FE_A_INT, "1"}, {"block_size", FE_A_INT, "0"}, {0}};
 static const fe_attr_def leaky_attrs[] = {{"alpha", FE_A_FLOAT, "0.01"}, {0}};
 static const fe_attr_def axis_attrs[] = {{"axis", FE_A_INT, NULL}, {0}};
 static const fe_attr_def softmax_attrs[] = {
@@ -481,6 +488,12 @@ const fe_op_row fe_family_contrib_quantized[] = {
         "y_scale:F, y_zero_point:T3, B?:T4",
         "y:T3", BYTES ";T2=i8,u8;T3=i8,u8;T4=i32", FE_FUNCTION,
         .attrs = conv_attrs, .expand = expand_conv),
+    ROW("QuantizeLinear", "x:T1, y_scale:T1, y_zero_point?:T2", "y:T2",
+        "T1=f32,f16,bf16;T2=any", FE_FUNCTION, .attrs = linear_attrs,
+        .expand = expand_quantize),
+    ROW("DequantizeLinear", "x:T1, x_scale:T2, x_zero_point?:T1", "y:T2",
+        "T1=any;T2=f32,f16,bf16", FE_FUNCTION, .attrs = linear_attrs,
+        .expand = expand_quantize),
     UNARY("Rescale", FE_POINTWISE | FE_INTERNAL, .scalar = rescale),
     ROW("Requantize", "sum:S, factor:F, zero_point:T", "Y:T",
         "S=i32,f32;" BYTES, FE_POINTWISE | FE_INTERNAL,
