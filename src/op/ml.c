@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/ml.h"
+#include "op/text.h"
 
 #include <string.h>
 
@@ -33,7 +34,7 @@ MlirValue fe_ml_strings(fe_ir *ir, unsigned rank, size_t count,
   int64_t n = (int64_t)count;
   fe_text *text = FE_NEW_N(ir->arena, fe_text, count + 1);
   for (size_t i = 0; i < count; ++i)
-    text[i] = (fe_text){v[i], strlen(v[i])};
+    text[i] = fe_text_of(v[i]);
   return fe_constant(ir, NULL, FE_STRING, rank, &n, text);
 }
 
@@ -46,6 +47,8 @@ MlirValue fe_ml_floats(fe_ir *ir, size_t count, const float *v) {
 MlirValue fe_ml_cast(fe_ir *ir, MlirValue v, fe_dtype t) {
   if (fe_is_null(v) || fe_dtype_of_elem(fe_elem_of(v)) == t)
     return v;
+  if (t == FE_STRING || fe_is_text(v))
+    return fe_text_cast(ir, v, t);
   MlirNamedAttribute to = fe_at_i64(ir, "to", t);
   return fe_first(fe_onnx(ir, "cast", 1, &v, 1, 1, &to));
 }

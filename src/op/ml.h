@@ -68,7 +68,7 @@ MlirValue fe_ml_above(fe_ir *ir, MlirValue score, double threshold,
                       const fe_ml_labels *labels);
 
 /// Types of labels Y and scores Z.
-#define FE_ML_SCORES "T=f32,f64,i64,i32;Y=i64,string;Z=f32"
+#define FE_ML_SCORES "T=f32,f64,i64,i32;Y=i64,str;Z=f32"
 /// A row of the table that `expand_` rewrites.
 #define FE_ML_ROW(name_, since_, in_, out_, types_, attrs_, expand_, limits_)  \
   {.name = name_,                                                              \

@@ -60,6 +60,12 @@ for shape in (3, 2), (5,), (0,):
                cats_int64s=[2, 0, 5], dynamic=True, **ML)
 f.case("OneHotEncoder", [n(4, 2) * 3], cats_int64s=[-2, -1, 0, 1, 2], **ML)
 f.case("OneHotEncoder", [ints(1, 3, 5)], cats_int64s=[1, 2], zeros=0, **ML)
+text = np.array([["a", "bee", ""], ["Gr\u00f6\u00dfe", "b", "a"]], object)
+for x in text, text[0]:
+    f.case("OneHotEncoder", [x], cats_strings=["bee", "Gr\u00f6\u00dfe", "a"],
+           dynamic=True, **ML)
+f.case("ArrayFeatureExtractor", [text, np.array([2, 0])], **ML)
+f.refused("OneHotEncoder", [text], cats_int64s=[1, 2], **ML)
 f.refused("OneHotEncoder", [ints(1, 4, 50)], cats_int64s=[1, 2], zeros=0,
           run_time=True, **ML)
 f.case("LabelEncoder", [ints(0, 6, 3, 4)], keys_int64s=[5, 1, 3],

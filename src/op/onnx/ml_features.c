@@ -4,12 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Binarizer, Scaler, Normalizer, Imputer, FeatureVectorizer, OneHotEncoder,
-// LabelEncoder, ArrayFeatureExtractor: rewritten at import into operators of
-// the default domain, which fuse. Texts have no place in compiled models: the
-// forms with string keys or values are refused.
+// LabelEncoder, ArrayFeatureExtractor.
 //
 //===----------------------------------------------------------------------===//
 #include "op/ml.h"
+#include "op/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -226,8 +225,16 @@ static fe_status expand_one_hot(fe_node *n, MlirValue *results) {
   if (text ? !strings : !ints)
     return fe_ml_error(n, text ? "cats_strings" : "cats_int64s",
                        "there are no categories of the input's type");
-  if (text) {
-    keys = fe_ml_strings(ir, 1, strings->n, strings->strings);
+  if (text) { // the places of the strings, and of one that is not there
+    size_t count = strings->n;
+    fe_text *names = FE_NEW_N(ir->arena, fe_text, count);
+    int64_t *places = FE_NEW_N(ir->arena, int64_t, count);
+    for (size_t i = 0; i < count; ++i) {
+      names[i] = fe_text_of(strings->strings[i]);
+      places[i] = (int64_t)i;
+    }
+    x = fe_text_find(ir, x, count, names, true);
+    keys = fe_constant_i64s(ir, (unsigned)count, places);
   } else {
     x = fe_ml_cast(ir, x, FE_I64);
     keys = fe_constant_i64s(ir, (unsigned)ints->n, ints->ints);
@@ -378,10 +385,9 @@ const fe_op_row fe_family_ml_features[] = {
     FE_ML_ROW("FeatureVectorizer", 1, "X*:T", "Y:Y", NUMBERS, vectorizer_attrs,
               expand_vectorizer, NULL),
     FE_ML_ROW("ArrayFeatureExtractor", 1, "X:T, Y:I", "Z:T",
-              "T=f32,f64,i64,i32;I=i64", NULL, expand_extractor, NULL),
-    FE_ML_ROW("OneHotEncoder", 1, "X:T", "Y:Y",
-              "T=f32,f64,i64,i32,string;Y=f32", one_hot_attrs, expand_one_hot,
-              NULL),
+              "T=f32,f64,i64,i32,str;I=i64", NULL, expand_extractor, NULL),
+    FE_ML_ROW("OneHotEncoder", 1, "X:T", "Y:Y", "T=f32,f64,i64,i32,str;Y=f32",
+              one_hot_attrs, expand_one_hot, NULL),
     FE_ML_ROW("LabelEncoder", 2, "X:T1", "Y:T2",
               "T1=f32,f64,i64,i32,i16;T2=f32,f64,i64,i32,i16", label_attrs,
               expand_label_encoder, "no texts"),
