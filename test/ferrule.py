@@ -21,11 +21,24 @@ BUILD = os.environ.get("FERRULE_BUILD",
                        os.path.join(os.path.dirname(__file__), "..", "build"))
 MAX_RANK, MAX_SYMBOLS, ALIGN, UNKNOWN = 16, 64, 64, -2**63
 
-# ferrule_dtype; numpy has no bfloat16, which is shown as its bits.
+# ferrule_dtype; numpy has no bfloat16, which is shown as its bits. The types
+# of 8 bits and less that it lacks are those of ml_dtypes, or bits without it.
 DTYPES = {1: np.float32, 2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16,
           6: np.int32, 7: np.int64, 9: np.bool_, 10: np.float16,
-          11: np.float64, 12: np.uint32, 13: np.uint64, 16: np.uint16}
+          11: np.float64, 12: np.uint32, 13: np.uint64, 14: np.complex64,
+          15: np.complex128, 16: np.uint16}
+SMALL = {17: "float8_e4m3fn", 18: "float8_e4m3fnuz", 19: "float8_e5m2",
+         20: "float8_e5m2fnuz", 21: "uint4", 22: "int4", 23: "float4_e2m1fn",
+         24: "float8_e8m0fnu", 25: "uint2", 26: "int2", 27: "float6_e2m3fn",
+         28: "float6_e3m2fn"}
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+DTYPES |= {n: getattr(ml_dtypes, t, np.uint8) for n, t in SMALL.items()}
 NUMBERS = {np.dtype(t): n for n, t in reversed(DTYPES.items())}
+if ml_dtypes:
+    NUMBERS[np.dtype(ml_dtypes.bfloat16)] = 16
 STRING, SEQUENCE, OPTIONAL, MAP = 8, 1000, 1001, 1002
 
 
@@ -235,8 +248,9 @@ def _fill(t, value, info, keep):
     a = np.ascontiguousarray(a).reshape(a.shape)
     keep.append(a)
     t.data, t.dtype = a.ctypes.data, NUMBERS[a.dtype]
-    if info.dtype == 16 and a.dtype == np.uint16:
-        t.dtype = 16
+    bits = {16: np.uint16}.get(info.dtype, np.uint8)
+    if 16 <= info.dtype < SEQUENCE and a.dtype == bits:
+        t.dtype = info.dtype
 
 
 def _value(t):

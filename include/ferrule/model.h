@@ -46,7 +46,24 @@ typedef enum ferrule_dtype {
   FERRULE_F64 = 11,
   FERRULE_U32 = 12,
   FERRULE_U64 = 13,
+  FERRULE_C64 = 14, // real part, imaginary part
+  FERRULE_C128 = 15,
   FERRULE_BF16 = 16,
+  FERRULE_F8E4M3FN = 17,
+  FERRULE_F8E4M3FNUZ = 18,
+  FERRULE_F8E5M2 = 19,
+  FERRULE_F8E5M2FNUZ = 20,
+  // Types below 8 bits have a byte per element, as in Python's ml_dtypes: the
+  // value in the low bits. What an input has above them is ignored; results of
+  // a computation are extended by their sign, floats by zeros.
+  FERRULE_U4 = 21,
+  FERRULE_I4 = 22,
+  FERRULE_F4E2M1 = 23,
+  FERRULE_F8E8M0 = 24,
+  FERRULE_U2 = 25,
+  FERRULE_I2 = 26,
+  FERRULE_F6E2M3 = 27,
+  FERRULE_F6E3M2 = 28,
   FERRULE_SEQUENCE = 1000,
   FERRULE_OPTIONAL = 1001,
   FERRULE_MAP = 1002
@@ -66,7 +83,8 @@ typedef struct ferrule_string {
   int64_t size;
 } ferrule_string;
 
-/// A dense row-major tensor. Inputs: the caller fills in everything. Outputs:
+/// A dense row-major tensor, aligned for its element type (complex128: 16
+/// bytes). Inputs: the caller fills in everything. Outputs:
 /// the caller gives `data` with room for `capacity` bytes, or data NULL, then
 /// the model allocates through the run options' allocator (ownership goes to
 /// the caller; without an allocator only models with sizes known only during

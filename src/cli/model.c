@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "cli/npy.h"
+#include "ir/ir.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -100,8 +101,10 @@ int fe_loaded_input(fe_cli *c, fe_loaded *m, const char *name, unsigned i,
   }
   free(m->inputs[i].data);
   const char *wrong = fe_npy_read(path, &m->inputs[i]);
-  if (!wrong)
+  if (!wrong) {
+    fe_npy_as(&m->inputs[i], m->model->inputs[i].dtype);
     return 0;
+  }
   fe_cli_error(c, "%s: %s", path, wrong);
   return EXIT_REFUSED;
 }
@@ -165,9 +168,19 @@ static void fill(ferrule_tensor *t, int64_t n, uint64_t *state) {
       break;
     }
     default: {
+      size_t size = fe_element_size(t->dtype);
+      char *at = (char *)t->data + (size_t)i * size;
       int64_t one = u < 0.5;
-      memcpy((char *)t->data + (size_t)i * fe_element_size(t->dtype), &one,
-             fe_element_size(t->dtype)); // little endian
+      float parts[2] = {f, -f};
+      double wide[2] = {2 * u - 1, 1 - 2 * u};
+      if (fe_dtype_is_float((fe_dtype)t->dtype)) // of at most 8 bits
+        *at = (char)fe_small_code((fe_dtype)t->dtype, 2 * u - 1);
+      else if (t->dtype == FERRULE_C64)
+        memcpy(at, parts, sizeof parts);
+      else if (t->dtype == FERRULE_C128)
+        memcpy(at, wide, sizeof wide);
+      else
+        memcpy(at, &one, size); // little endian
     }
     }
   }

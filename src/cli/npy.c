@@ -19,13 +19,34 @@ typedef struct fe_element {
 } fe_element;
 
 static const fe_element elements[] = {
-    {FERRULE_F32, 4, "f4", "float32"},   {FERRULE_U8, 1, "u1", "uint8"},
-    {FERRULE_I8, 1, "i1", "int8"},       {FERRULE_U16, 2, "u2", "uint16"},
-    {FERRULE_I16, 2, "i2", "int16"},     {FERRULE_I32, 4, "i4", "int32"},
-    {FERRULE_I64, 8, "i8", "int64"},     {FERRULE_BOOL, 1, "b1", "bool"},
-    {FERRULE_F16, 2, "f2", "float16"},   {FERRULE_F64, 8, "f8", "float64"},
-    {FERRULE_U32, 4, "u4", "uint32"},    {FERRULE_U64, 8, "u8", "uint64"},
+    {FERRULE_F32, 4, "f4", "float32"},
+    {FERRULE_U8, 1, "u1", "uint8"},
+    {FERRULE_I8, 1, "i1", "int8"},
+    {FERRULE_U16, 2, "u2", "uint16"},
+    {FERRULE_I16, 2, "i2", "int16"},
+    {FERRULE_I32, 4, "i4", "int32"},
+    {FERRULE_I64, 8, "i8", "int64"},
+    {FERRULE_BOOL, 1, "b1", "bool"},
+    {FERRULE_F16, 2, "f2", "float16"},
+    {FERRULE_F64, 8, "f8", "float64"},
+    {FERRULE_U32, 4, "u4", "uint32"},
+    {FERRULE_U64, 8, "u8", "uint64"},
+    {FERRULE_C64, 8, "c8", "complex64"},
+    {FERRULE_C128, 16, "c16", "complex128"},
+    // Those that NumPy lacks come last, as the integers of their size.
     {FERRULE_BF16, 2, "u2", "bfloat16"},
+    {FERRULE_F8E4M3FN, 1, "u1", "float8e4m3fn"},
+    {FERRULE_F8E4M3FNUZ, 1, "u1", "float8e4m3fnuz"},
+    {FERRULE_F8E5M2, 1, "u1", "float8e5m2"},
+    {FERRULE_F8E5M2FNUZ, 1, "u1", "float8e5m2fnuz"},
+    {FERRULE_F8E8M0, 1, "u1", "float8e8m0"},
+    {FERRULE_F6E2M3, 1, "u1", "float6e2m3"},
+    {FERRULE_F6E3M2, 1, "u1", "float6e3m2"},
+    {FERRULE_F4E2M1, 1, "u1", "float4e2m1"},
+    {FERRULE_U4, 1, "u1", "uint4"},
+    {FERRULE_I4, 1, "i1", "int4"},
+    {FERRULE_U2, 1, "u1", "uint2"},
+    {FERRULE_I2, 1, "i1", "int2"},
 };
 
 static const fe_element *element(int dtype) {
@@ -97,11 +118,13 @@ static const char *parse_header(const char *header, ferrule_tensor *out) {
   if (*descr == '<' || *descr == '|' || *descr == '=')
     descr++;
   out->dtype = 0;
-  for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
-    if (!strncmp(descr, elements[i].descr, 2) && descr[2] == '\'') {
+  for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
+    size_t n = strlen(elements[i].descr);
+    if (!strncmp(descr, elements[i].descr, n) && descr[n] == '\'') {
       out->dtype = elements[i].dtype;
       break;
     }
+  }
   if (!out->dtype)
     return "its element type is not a number";
   return parse_shape(shape + 1, out);
@@ -159,6 +182,12 @@ const char *fe_npy_read(const char *path, ferrule_tensor *out) {
   const char *wrong = read_open(f, out);
   fclose(f);
   return wrong;
+}
+
+void fe_npy_as(ferrule_tensor *t, int dtype) {
+  const fe_element *have = element(t->dtype), *want = element(dtype);
+  if (have && want && !strcmp(have->descr, want->descr))
+    t->dtype = dtype;
 }
 
 const char *fe_npy_write(const char *path, const ferrule_tensor *t) {

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Format: NumPy Enhancement Proposal 1, versions 1 to 3. Little endian, C
-// order. bfloat16, which NumPy lacks, is written as uint16.
+// order. Types that NumPy lacks are its integers of the same size: bfloat16 is
+// uint16, float8 and uint4 are uint8, int4 is int8.
 //
 //===----------------------------------------------------------------------===//
 #ifndef FE_NPY_H
@@ -14,6 +15,8 @@
 
 /// Reads a file into *out (data: malloc, the caller's). NULL, or what is wrong.
 const char *fe_npy_read(const char *path, ferrule_tensor *out);
+/// The same data as a type that NumPy lacks, when that is written so.
+void fe_npy_as(ferrule_tensor *t, int dtype);
 /// NULL, or what went wrong.
 const char *fe_npy_write(const char *path, const ferrule_tensor *t);
 /// Bytes of one element; 0 for types without a fixed size.

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "cli/model.h"
 #include "cli/npy.h"
+#include "ir/ir.h"
 
 #include <errno.h>
 #include <math.h>
@@ -75,14 +76,28 @@ static double element(const ferrule_tensor *t, int64_t i) {
     return (double)((const int64_t *)t->data)[i];
   case FERRULE_U64:
     return (double)((const uint64_t *)t->data)[i];
-  default:
-    return ((const uint8_t *)t->data)[i];
+  default: {
+    uint8_t byte = ((const uint8_t *)t->data)[i];
+    fe_dtype type = (fe_dtype)t->dtype;
+    if (fe_dtype_is_float(type))
+      return fe_small_value(type, byte);
+    unsigned high = 8 - fe_dtype_bits(type); // bits that do not count
+    return fe_dtype_is_signed(type) ? (int8_t)(byte << high) >> high
+                                    : (uint8_t)(byte << high) >> high;
+  }
   }
 }
 
-static bool is_float(int dtype) {
-  return dtype == FERRULE_F32 || dtype == FERRULE_F64 || dtype == FERRULE_F16 ||
-         dtype == FERRULE_BF16;
+static bool is_float(int dtype) { return fe_dtype_is_float((fe_dtype)dtype); }
+
+/// The numbers of a tensor: of complex ones real and imaginary part each.
+static ferrule_tensor numbers_of(const ferrule_tensor *t, int64_t *n) {
+  ferrule_tensor out = *t;
+  bool is_complex = t->dtype == FERRULE_C64 || t->dtype == FERRULE_C128;
+  if (is_complex)
+    out.dtype = t->dtype == FERRULE_C64 ? FERRULE_F32 : FERRULE_F64;
+  *n = fe_tensor_elements(t) * (is_complex ? 2 : 1);
+  return out;
 }
 
 static void print_shape(const ferrule_tensor *t) {
@@ -92,10 +107,12 @@ static void print_shape(const ferrule_tensor *t) {
   printf("]");
 }
 
-static void print_output(const char *name, const ferrule_tensor *t) {
-  int64_t n = fe_tensor_elements(t), shown = n < 8 ? n : 8;
+static void print_output(const char *name, const ferrule_tensor *tensor) {
+  int64_t n;
+  ferrule_tensor numbers = numbers_of(tensor, &n), *t = &numbers;
+  int64_t shown = n < 8 ? n : 8;
   printf("%s: ", name);
-  print_shape(t);
+  print_shape(tensor);
   printf(" =");
   for (int64_t i = 0; i < shown; i++)
     printf(" %.6g", element(t, i));
@@ -129,10 +146,11 @@ static bool compare(const fe_run_request *r, const char *name,
     printf("\n");
     return false;
   }
-  int64_t n = fe_tensor_elements(got), wrong = 0, worst = 0;
+  int64_t n, wrong = 0, worst = 0;
+  ferrule_tensor have = numbers_of(got, &n), need = numbers_of(want, &n);
   double max_error = 0;
   for (int64_t i = 0; i < n; i++) {
-    double a = element(got, i), b = element(want, i), error = fabs(a - b);
+    double a = element(&have, i), b = element(&need, i), error = fabs(a - b);
     bool equal = a == b || (isnan(a) && isnan(b));
     if (equal)
       continue;
@@ -142,7 +160,7 @@ static bool compare(const fe_run_request *r, const char *name,
       max_error = error;
       worst = i;
     }
-    if (!is_float(got->dtype) || !(error <= r->atol + r->rtol * fabs(b)))
+    if (!is_float(have.dtype) || !(error <= r->atol + r->rtol * fabs(b)))
       wrong++;
   }
   printf("%s: ", name);
@@ -151,7 +169,7 @@ static bool compare(const fe_run_request *r, const char *name,
     printf(" differs in %lld of %lld elements; worst at %lld: %.9g, should be "
            "%.9g\n",
            (long long)wrong, (long long)n, (long long)worst,
-           element(got, worst), element(want, worst));
+           element(&have, worst), element(&need, worst));
   else
     printf(" matches, largest difference %.3g\n", max_error);
   return !wrong;
@@ -169,6 +187,7 @@ static int verify(fe_cli *c, const fe_run_request *r, fe_loaded *m) {
       code = EXIT_REFUSED;
       continue;
     }
+    fe_npy_as(&want, m->outputs[i].dtype);
     if (!compare(r, m->model->outputs[i].name, &m->outputs[i], &want))
       code = EXIT_REFUSED;
     free(want.data);

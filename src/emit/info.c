@@ -231,11 +231,11 @@ static void print_sizes(fe_arena *arena, fe_buf *b, const char *upper,
       if (v[i].dims[d] < 0 ||
           __builtin_mul_overflow(elements, v[i].dims[d], &elements))
         elements = -1;
-    int64_t bits = fe_dtype_bits((fe_dtype)v[i].dtype);
+    int64_t bytes = fe_dtype_bytes((fe_dtype)v[i].dtype);
     bool fixed = v[i].dtype != FERRULE_STRING || !strcmp(kind, "INPUT");
-    if (elements >= 0 && bits && fixed)
+    if (elements >= 0 && bytes && fixed)
       fe_buf_printf(arena, b, "#define %s_%s_%u_BYTES %" PRId64 "\n", upper,
-                    kind, i, (elements * bits + 7) / 8);
+                    kind, i, elements * bytes);
   }
 }
 

@@ -45,7 +45,8 @@ static const field field_of[FE_DTYPE_COUNT] = {
     [FE_BF16] = F_INT32,   [FE_F8E4M3FN] = F_INT32,   [FE_F8E4M3FNUZ] = F_INT32,
     [FE_F8E5M2] = F_INT32, [FE_F8E5M2FNUZ] = F_INT32, [FE_F8E8M0] = F_INT32,
     [FE_F4E2M1] = F_INT32, [FE_U4] = F_INT32,         [FE_I4] = F_INT32,
-    [FE_U2] = F_INT32,     [FE_I2] = F_INT32,
+    [FE_U2] = F_INT32,     [FE_I2] = F_INT32,         [FE_F6E2M3] = F_INT32,
+    [FE_F6E3M2] = F_INT32,
 };
 
 bool fe_tensor_count(unsigned rank, const int64_t *dims, unsigned bits,
@@ -107,7 +108,7 @@ static fe_status decode_room(fe_source *s, fe_where where, uint64_t size) {
   return FE_OK;
 }
 
-/// Varints to elements; below 8 bits each one stands for a byte.
+/// Varints to elements; of 4 and 2 bits each one stands for a packed byte.
 static fe_status decode_ints(fe_source *s, fe_where where, fe_raw raw,
                              fe_tensor *out, const char *field) {
   unsigned bits = fe_dtype_bits(out->dtype);
@@ -175,6 +176,27 @@ static fe_status read_data(fe_source *s, fe_where where,
   return FE_OK;
 }
 
+/// The standard packs elements below 8 bits one after the other, the first in
+/// the lowest bits; in memory each has a byte. `stride`: bits from one to the
+/// next in the file. At most four times the file's bytes come out of it.
+static void unpack(fe_source *s, unsigned stride, fe_tensor *out) {
+  unsigned bits = fe_dtype_bits(out->dtype);
+  unsigned sign = fe_dtype_is_signed(out->dtype) ? 1u << (bits - 1) : 0;
+  const uint8_t *from = out->data;
+  uint8_t *to = fe_alloc(s->arena, (size_t)out->count);
+  for (size_t i = 0; i < (size_t)out->count; i++) {
+    size_t bit = i * stride, at = bit / 8;
+    unsigned pair = from[at];
+    if (at + 1 < out->size)
+      pair |= (unsigned)from[at + 1] << 8;
+    unsigned code = pair >> bit % 8 & ((1u << bits) - 1);
+    to[i] = (uint8_t)((code ^ sign) - sign);
+  }
+  out->data = to;
+  out->size = (size_t)out->count;
+  out->file = NULL;
+}
+
 /// Any byte but 0 is true to the standard's tools; here it must be 1.
 static fe_status normalise_bools(fe_source *s, fe_where where, fe_tensor *out) {
   const uint8_t *from = out->data;
@@ -224,12 +246,19 @@ fe_status fe_tensor_read(fe_source *s, fe_where where,
     return FE_FAILED;
   if (out->dtype == FE_STRING)
     return read_strings(s, where, p, out);
-  uint64_t bits = fe_dtype_bits(out->dtype) * (uint64_t)out->count;
+  unsigned bits_of = fe_dtype_bits(out->dtype);
+  uint64_t bits = bits_of * (uint64_t)out->count;
   out->size = (size_t)(bits / 8 + (bits % 8 != 0));
   if (out->size == 0)
     return FE_OK;
+  // Only floats of 6 bits have an int32 for each.
+  bool packed = bits_of != 6 || p->raw_data.n || p->data_location == 1;
+  if (!packed)
+    out->size = (size_t)out->count;
   if (read_data(s, where, p, out) != FE_OK)
     return FE_FAILED;
+  if (bits_of < 8)
+    unpack(s, packed ? bits_of : 8, out);
   if (out->dtype == FE_BOOL && normalise_bools(s, where, out) != FE_OK)
     return FE_FAILED;
   return align_data(s, where, out);
@@ -265,11 +294,6 @@ fe_status fe_tensor_read_sparse(fe_source *s, fe_where where,
     return FE_FAILED;
   if (!where.attr)
     where.attr = values.name;
-  unsigned bits = fe_dtype_bits(values.dtype);
-  if (bits < 8)
-    return fe_error(s->diags, where, "store the tensor as a dense one",
-                    "sparse tensors of %s are not supported",
-                    fe_dtype_name(values.dtype));
   *out = (fe_tensor){.name = values.name, .dtype = values.dtype, .data = ""};
   if (read_dims(s, where, p->dims, out) != FE_OK)
     return FE_FAILED;
@@ -281,7 +305,7 @@ fe_status fe_tensor_read_sparse(fe_source *s, fe_where where,
   if (!shapes_fit)
     return fe_error(s->diags, where, NULL,
                     "indices of the sparse tensor do not fit its values");
-  size_t element = bits / 8;
+  size_t element = fe_dtype_bytes(values.dtype);
   out->size = (size_t)out->count * element;
   if (decode_room(s, where, out->size) != FE_OK)
     return FE_FAILED;

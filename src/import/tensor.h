@@ -36,9 +36,9 @@ typedef struct fe_tensor {
   unsigned rank;
   int64_t dims[FE_MAX_RANK];
   int64_t count;      // elements
-  const void *data;   // little endian, row-major; types below 8 bits packed,
-                      // first element in the low bits; bool is 0 or 1. May be
-                      // unaligned when large: read with memcpy.
+  const void *data;   // little endian, row-major, as in memory: types below 8
+                      // bits have a byte each (fe_dtype_bytes); bool is 0 or
+                      // 1. May be unaligned when large: read with memcpy.
   size_t size;        // bytes at data
   const fe_raw *text; // FE_STRING: `count` strings instead of data
   const char *file;   // file that holds the same bytes at `offset`; or NULL

@@ -124,6 +124,25 @@ MlirValue fe_convert(fe_ir *ir, MlirValue v, MlirType to, bool from_unsigned,
   return widen ? fe_broadcast(ir, v, to) : v;
 }
 
+MlirValue fe_float_of_byte(fe_ir *ir, fe_dtype t, MlirValue v) {
+  MlirType bits = mlirIntegerTypeGet(ir->ctx, fe_dtype_bits(t));
+  v = fe_convert(ir, v, bits, false, false);
+  if (mlirValueIsNull(v))
+    return v;
+  MlirType shape = mlirValueGetType(v);
+  v = fe_bitcast(ir, v, fe_type_like(ir, shape, fe_elem_type(ir, t)));
+  return fe_convert(ir, v, ir->f32, false, false);
+}
+
+MlirValue fe_byte_of_float(fe_ir *ir, fe_dtype t, MlirValue v) {
+  v = fe_convert(ir, v, fe_elem_type(ir, t), false, false);
+  if (mlirValueIsNull(v))
+    return v;
+  MlirType bits = mlirIntegerTypeGet(ir->ctx, fe_dtype_bits(t));
+  v = fe_bitcast(ir, v, fe_type_like(ir, mlirValueGetType(v), bits));
+  return fe_convert(ir, v, ir->i8, true, false);
+}
+
 MlirValue fe_to_index(fe_ir *ir, MlirValue v) {
   return fe_convert(ir, v, ir->index, false, false);
 }

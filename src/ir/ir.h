@@ -59,11 +59,21 @@ typedef enum fe_dtype {
   FE_F8E8M0 = 24,
   FE_U2 = 25,
   FE_I2 = 26,
+  FE_F6E2M3 = 27,
+  FE_F6E3M2 = 28,
   FE_DTYPE_COUNT
 } fe_dtype;
 const char *fe_dtype_name(fe_dtype t);  // "float", "int64", ... (standard)
 const char *fe_dtype_short(fe_dtype t); // "f32", "i64", ...
-unsigned fe_dtype_bits(fe_dtype t);     // in memory: bool 8, i4 4, string 128
+unsigned fe_dtype_bits(fe_dtype t);     // of an element: bool 8, i4 4, string 128
+/// Bytes of an element in memory: types below 8 bits have one each, integers
+/// extended to it by their sign, floats by zeros.
+unsigned fe_dtype_bytes(fe_dtype t);
+/// Number that a code of a float type of at most 8 bits stands for.
+double fe_small_value(fe_dtype t, uint8_t code);
+/// Code of the number nearest to v, the even one of two; too large: the
+/// largest.
+uint8_t fe_small_code(fe_dtype t, double v);
 bool fe_dtype_is_float(fe_dtype t);
 bool fe_dtype_is_signed(fe_dtype t);   // signed integers
 bool fe_dtype_is_unsigned(fe_dtype t); // unsigned integers, not bool
@@ -272,12 +282,16 @@ MlirOperation fe_call(fe_ir *ir, const char *callee, unsigned n,
 /// Standard element type: unsigned as ui8..., bool as i1. A string is i128, the
 /// bytes of a ferrule_string, in all phases: no number has that type.
 MlirType fe_elem_type(fe_ir *ir, fe_dtype t);
-/// As computed with and stored after lowering: signless; bool is i8.
+/// As computed with and stored after lowering: signless; bool and what has less
+/// than 8 bits is i8; complex is an integer of its size, as no operator computes
+/// with it.
 MlirType fe_storage_type(fe_ir *ir, fe_dtype t);
 fe_dtype fe_dtype_of_elem(MlirType elem);
 MlirType fe_elem_of(MlirValue v);  // element type of tensor/memref/vector
 bool fe_type_is_float(MlirType t); // element, vector or scalar
 MlirType fe_vector_type(fe_ir *ir, int64_t n, MlirType elem);
+/// `elem` in the shape of `shape` (a scalar or a vector type).
+MlirType fe_type_like(fe_ir *ir, MlirType shape, MlirType elem);
 MlirType fe_memref_type(fe_ir *ir, MlirType elem, unsigned rank,
                         const int64_t *dims);   // identity layout
 #define FE_DYN INT64_MIN                        // kDynamic in MLIR types
@@ -369,6 +383,10 @@ MlirValue fe_fma(fe_ir *ir, MlirValue a, MlirValue b,
 /// integer saturates? no: as C (undefined outside); see docs/semantics.md.
 MlirValue fe_convert(fe_ir *ir, MlirValue v, MlirType to, bool from_unsigned,
                      bool to_unsigned);
+/// A float type of less than 8 bits: f32 from its byte in memory, and back from
+/// f32 or f64.
+MlirValue fe_float_of_byte(fe_ir *ir, fe_dtype t, MlirValue v);
+MlirValue fe_byte_of_float(fe_ir *ir, fe_dtype t, MlirValue v);
 MlirValue fe_to_index(fe_ir *ir, MlirValue v); // from a signed integer
 MlirValue fe_bitcast(fe_ir *ir, MlirValue v, MlirType to);
 MlirValue fe_splat(fe_ir *ir, MlirValue scalar, int64_t n); // vector.broadcast

@@ -13,8 +13,6 @@
 
 /// Element type of a vector, else the type itself; null for null.
 MlirType fe_scalar_of(MlirType t);
-/// `elem` in the shape of `shape` (a scalar or a vector type).
-MlirType fe_type_like(fe_ir *ir, MlirType shape, MlirType elem);
 /// vector.broadcast of a scalar to a vector type; `v` itself when it has it.
 MlirValue fe_broadcast(fe_ir *ir, MlirValue v, MlirType to);
 /// Value of an integer or index arith.constant.

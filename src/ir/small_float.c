@@ -17,12 +17,14 @@
 
 #include "ir/shape.h"
 
+#include <math.h>
+
 typedef struct format {
   fe_dtype dtype;
   unsigned bits, mantissa, bias;
   int64_t max;    // magnitude of the largest finite number
   int64_t limit;  // what is too large becomes this
-  int64_t nan;    // code written for NaN
+  int64_t nan;    // code written for NaN; -0 where there is none
   bool zero_nan;  // "-0" is the only NaN, and there is no -0
   bool inf;       // exponent all ones: infinities and NaNs
   bool exponents; // E8M0: unsigned, powers of two
@@ -33,17 +35,60 @@ static const format formats[] = {
     {FE_F8E4M3FNUZ, 8, 3, 8, 0x7f, 0x7f, 0x80, true, false, false},
     {FE_F8E5M2, 8, 2, 15, 0x7b, 0x7b, 0x7f, false, true, false},
     {FE_F8E5M2FNUZ, 8, 2, 16, 0x7f, 0x7f, 0x80, true, false, false},
-    {FE_F4E2M1, 4, 1, 1, 0x7, 0x7, 0x7, false, false, false},
+    {FE_F4E2M1, 4, 1, 1, 0x7, 0x7, 0x8, false, false, false},
+    {FE_F6E2M3, 6, 3, 1, 0x1f, 0x1f, 0x20, false, false, false},
+    {FE_F6E3M2, 6, 2, 3, 0x1f, 0x1f, 0x20, false, false, false},
     {FE_F16, 16, 10, 15, 0x7bff, 0x7c00, 0x7e00, false, true, false},
     {FE_F8E8M0, 8, 0, 127, 0xfe, 0xfe, 0xff, false, false, true},
 };
 
-static const format *format_of(MlirType elem) {
-  fe_dtype t = fe_dtype_of_elem(elem);
+static const format *format_named(fe_dtype t) {
   for (unsigned i = 0; i < FE_COUNT(formats); i++)
     if (formats[i].dtype == t)
       return &formats[i];
   return NULL;
+}
+
+static const format *format_of(MlirType elem) {
+  return format_named(fe_dtype_of_elem(elem));
+}
+
+double fe_small_value(fe_dtype t, uint8_t code) {
+  const format *f = format_named(t);
+  if (!f || f->bits > 8)
+    return 0;
+  if (f->exponents)
+    return code == f->nan ? NAN : ldexp(1, code - 127);
+  int mag = code & ((1 << (f->bits - 1)) - 1), sign = code >> (f->bits - 1) & 1;
+  int e = mag >> f->mantissa, m = mag & ((1 << f->mantissa) - 1);
+  int bias = (int)f->bias, shift = (int)f->mantissa;
+  double v = e ? ldexp(m + (1 << shift), e - bias - shift)
+               : ldexp(m, 1 - bias - shift);
+  if (f->inf && mag > f->max)
+    v = mag == f->max + 1 ? INFINITY : NAN;
+  else if (f->zero_nan ? code == f->nan : mag > f->max)
+    v = NAN;
+  return sign ? -v : v;
+}
+
+uint8_t fe_small_code(fe_dtype t, double v) {
+  const format *f = format_named(t);
+  if (!f || f->bits > 8)
+    return 0;
+  if (isnan(v))
+    return (uint8_t)f->nan;
+  unsigned sign = 1u << (f->bits - 1), best = 0;
+  if (f->exponents || !signbit(v) || (f->zero_nan && v == 0))
+    sign = 0;
+  double a = f->exponents ? v : fabs(v), least = INFINITY;
+  for (unsigned c = 0; c <= f->max; c++) {
+    double d = fabs(fe_small_value(t, (uint8_t)c) - a);
+    if (isinf(a) ? c == f->max : d < least || (d == least && c % 2 == 0)) {
+      least = d;
+      best = c;
+    }
+  }
+  return (uint8_t)(best | sign);
 }
 
 bool fe_small_decodes(const fe_ir *ir, MlirType elem) {
@@ -119,7 +164,8 @@ MlirValue fe_small_decode(fe_ir *ir, MlirValue v) {
     out =
         when(&l, FE_GT, mag, f->max, fe_or(ir, placed, num(&l, F32_INF)), out);
   out = fe_or(ir, out, sign);
-  if (!f->inf && f->nan != f->max)
+  bool has_nan = f->zero_nan || !(f->nan >> (f->bits - 1)); // or else -0
+  if (!f->inf && has_nan)
     out = when(&l, FE_EQ, f->zero_nan ? x : mag, f->nan, num(&l, F32_NAN), out);
   return fe_bitcast(ir, out, l.f32);
 }

@@ -61,6 +61,8 @@ static const dtype_row dtypes[FE_DTYPE_COUNT] = {
     [FE_F8E8M0] = {"float8e8m0", "f8e8m0", 8, FLOAT, mlirFloat8E8M0FNUTypeGet},
     [FE_U2] = {"uint2", "u2", 2, UNSIGNED, NULL},
     [FE_I2] = {"int2", "i2", 2, SIGNED, NULL},
+    [FE_F6E2M3] = {"float6e2m3", "f6e2m3", 6, FLOAT, mlirFloat6E2M3FNTypeGet},
+    [FE_F6E3M2] = {"float6e3m2", "f6e3m2", 6, FLOAT, mlirFloat6E3M2FNTypeGet},
 };
 
 static const dtype_row *row_of(fe_dtype t) {
@@ -70,12 +72,17 @@ static const dtype_row *row_of(fe_dtype t) {
 const char *fe_dtype_name(fe_dtype t) { return row_of(t)->name; }
 const char *fe_dtype_short(fe_dtype t) { return row_of(t)->short_name; }
 unsigned fe_dtype_bits(fe_dtype t) { return row_of(t)->bits; }
+unsigned fe_dtype_bytes(fe_dtype t) { return (row_of(t)->bits + 7) / 8; }
 bool fe_dtype_is_float(fe_dtype t) { return row_of(t)->kind == FLOAT; }
 bool fe_dtype_is_signed(fe_dtype t) { return row_of(t)->kind == SIGNED; }
 bool fe_dtype_is_unsigned(fe_dtype t) { return row_of(t)->kind == UNSIGNED; }
 
 static MlirType make_type(fe_ir *ir, fe_dtype t, bool is_storage) {
   const dtype_row *row = row_of(t);
+  if (is_storage && row->bits && row->bits < 8)
+    return ir->i8;
+  if (is_storage && (t == FE_C64 || t == FE_C128)) // they are only moved
+    return mlirIntegerTypeGet(ir->ctx, row->bits);
   if (row->make)
     return row->make(ir->ctx);
   if (row->bits == 0) {

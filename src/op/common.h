@@ -86,6 +86,10 @@ MlirValue fe_tensor_empty(fe_lower *l, fe_dtype t, unsigned rank,
 /// Reshaped to [dims before axis][axis][dims behind].
 MlirValue fe_around_axis(fe_lower *l, MlirValue v, unsigned axis);
 
+/// x (f32, f64) such that storing it as float8 gives what `saturate` says of
+/// numbers that are too large; other types are left alone.
+MlirValue fe_limit_float8(fe_ir *ir, fe_dtype t, bool saturate, MlirValue x);
+
 //===-- Elementwise functions and reductions --------------------------------//
 
 /// Function of one element of each operand, compute types.

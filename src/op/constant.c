@@ -5,8 +5,8 @@
 //
 // Small constants are dense attributes, so that dumps can be read; the rest
 // are blobs. Readers see plain bytes either way: splats are written out and
-// MLIR's bit-packed i1 becomes a byte per element. Types below 8 bits are
-// always blobs, packed as in the standard.
+// MLIR's i1 becomes a byte per element. Types below 8 bits have a byte per
+// element too, and are always blobs save for splats.
 //
 //===----------------------------------------------------------------------===//
 #include "op/op.h"
@@ -34,7 +34,7 @@ static MlirAttribute dense(MlirType type, fe_dtype t, int64_t count,
   if (!count)
     return mlirDenseElementsAttrGet(type, 0, NULL);
   return mlirDenseElementsAttrRawBufferGet(
-      type, (size_t)count * (fe_dtype_bits(t) / 8), data);
+      type, (size_t)count * fe_dtype_bytes(t), data);
 }
 
 MlirValue fe_constant(fe_ir *ir, const char *name, fe_dtype t, unsigned rank,
@@ -48,7 +48,7 @@ MlirValue fe_constant(fe_ir *ir, const char *name, fe_dtype t, unsigned rank,
   MlirAttribute value = dense(type, t, count, data);
   if (!mlirAttributeIsNull(value))
     return constant_op(ir, type, fe_named(ir, "value", value));
-  size_t size = ((size_t)count * fe_dtype_bits(t) + 7) / 8;
+  size_t size = (size_t)count * fe_dtype_bytes(t);
   fe_blob *blob =
       fe_blob_add(ir->blobs, name ? name : "constant", data, size, NULL, 0);
   return constant_op(ir, type, fe_at_str(ir, "blob", blob->name));
@@ -83,6 +83,14 @@ MlirValue fe_constant_i64s(fe_ir *ir, unsigned n, const int64_t *v) {
 }
 
 MlirValue fe_constant_scalar(fe_ir *ir, fe_dtype t, double v) {
+  if (t == FE_C64 || t == FE_C128) {
+    double wide[2] = {v, 0};
+    float narrow[2] = {(float)v, 0};
+    return fe_constant(ir, NULL, t, 0, NULL,
+                       fe_memdup(ir->arena,
+                                 t == FE_C64 ? (void *)narrow : (void *)wide,
+                                 fe_dtype_bytes(t)));
+  }
   MlirType elem = fe_elem_type(ir, t);
   MlirType type = fe_tensor_static(ir, elem, 0, NULL);
   MlirAttribute e;
@@ -106,7 +114,7 @@ static bool read_dense(fe_ir *ir, MlirAttribute a, fe_const *c) {
   if (!mlirAttributeIsADenseElements(a))
     return false;
   bool splat = c->count > 1 && mlirDenseElementsAttrIsSplat(a);
-  size_t n = (size_t)c->count, width = fe_dtype_bits(c->dtype) / 8;
+  size_t n = (size_t)c->count, width = fe_dtype_bytes(c->dtype);
   if (c->dtype == FE_BOOL) {
     uint8_t *bytes = fe_alloc(ir->arena, n);
     if (splat)
@@ -121,6 +129,17 @@ static bool read_dense(fe_ir *ir, MlirAttribute a, fe_const *c) {
     return false;
   const uint8_t *raw = mlirDenseElementsAttrGetRawData(a);
   c->data = raw;
+  unsigned bits = fe_dtype_bits(c->dtype);
+  if (bits < 8) { // MLIR leaves the upper bits of its bytes open
+    uint8_t *bytes = fe_alloc(ir->arena, n);
+    unsigned sign = fe_dtype_is_signed(c->dtype) ? 1u << (bits - 1) : 0;
+    for (size_t i = 0; i < n; ++i) {
+      unsigned code = raw[splat ? 0 : i] & ((1u << bits) - 1);
+      bytes[i] = (uint8_t)((code ^ sign) - sign);
+    }
+    c->data = bytes;
+    return true;
+  }
   if (splat) {
     uint8_t *bytes = fe_alloc(ir->arena, n * width);
     for (size_t i = 0; i < n; ++i)
@@ -155,7 +174,7 @@ bool fe_const_of(fe_ir *ir, MlirValue v, fe_const *out) {
   *out = (fe_const){.dtype = fe_dtype_of_elem(fe_elem_of(v)), .count = 1};
   for (unsigned i = 0, rank = fe_rank(v); i < rank; ++i)
     out->count *= fe_static_dim(v, i);
-  out->size = ((size_t)out->count * fe_dtype_bits(out->dtype) + 7) / 8;
+  out->size = (size_t)out->count * fe_dtype_bytes(out->dtype);
   const char *name = fe_attr_str(ir->arena, op, "blob", NULL);
   if (!name)
     return read_dense(ir, fe_attr(op, "value"), out);
@@ -203,7 +222,11 @@ static double half_to_double(uint16_t h) {
   X(FE_I32, int32_t)                                                           \
   X(FE_U64, uint64_t)                                                          \
   X(FE_I64, int64_t)                                                           \
-  X(FE_BOOL, uint8_t)
+  X(FE_BOOL, uint8_t)                                                          \
+  X(FE_I4, int8_t)                                                             \
+  X(FE_U4, uint8_t)                                                            \
+  X(FE_I2, int8_t)                                                             \
+  X(FE_U2, uint8_t)
 
 double fe_const_f64(const fe_const *c, int64_t i) {
   switch (c->dtype) {
@@ -234,6 +257,8 @@ double fe_const_f64(const fe_const *c, int64_t i) {
     INTEGERS(X)
 #undef X
   default:
+    if (fe_dtype_is_float(c->dtype))
+      return fe_small_value(c->dtype, ((const uint8_t *)c->data)[i]);
     return 0;
   }
 }

@@ -128,10 +128,9 @@ int fe_const_ints(fe_ir *ir, MlirValue v, int64_t *out, unsigned cap) {
 bool fe_const_scalar(fe_ir *ir, MlirValue v, double *out) {
   fe_const c;
   if (fe_const_of(ir, v, &c)) {
-    bool numeric = c.dtype == FE_F16 || c.dtype == FE_BF16 ||
-                   c.dtype == FE_F32 || c.dtype == FE_F64 ||
-                   fe_dtype_is_int(c.dtype) || c.dtype == FE_BOOL;
-    if (c.count != 1 || !numeric || fe_dtype_bits(c.dtype) < 8)
+    bool numeric = fe_dtype_is_float(c.dtype) || fe_dtype_is_int(c.dtype) ||
+                   c.dtype == FE_BOOL;
+    if (c.count != 1 || !numeric)
       return false;
     *out = fe_const_f64(&c, 0);
     return true;

@@ -275,6 +275,8 @@ MlirType fe_compute_type(fe_ir *ir, fe_dtype t) {
   case FE_F8E5M2FNUZ:
   case FE_F8E8M0:
   case FE_F4E2M1:
+  case FE_F6E2M3:
+  case FE_F6E3M2:
     return ir->f32;
   default:
     return fe_storage_type(ir, t);
@@ -286,6 +288,11 @@ MlirValue fe_to_compute(fe_ir *ir, fe_dtype t, MlirValue v) {
     return fe_cmp(ir, FE_NE, v, fe_int(ir, ir->i8, 0));
   if (fe_is_null(v))
     return v;
+  unsigned bits = fe_dtype_bits(t);
+  if (fe_dtype_is_float(t) && bits < 8)
+    return fe_float_of_byte(ir, t, v);
+  if (fe_dtype_is_int(t) && bits < 8) // a caller may leave more in the byte
+    v = fe_convert(ir, v, mlirIntegerTypeGet(ir->ctx, bits), false, false);
   return fe_convert(ir, v, fe_compute_type(ir, t), fe_dtype_is_unsigned(t),
                     fe_dtype_is_unsigned(t));
 }
@@ -293,6 +300,9 @@ MlirValue fe_to_compute(fe_ir *ir, fe_dtype t, MlirValue v) {
 MlirValue fe_to_storage(fe_ir *ir, fe_dtype t, MlirValue v) {
   if (fe_is_null(v))
     return v;
+  if (fe_dtype_is_float(t) && fe_dtype_bits(t) < 8 &&
+      fe_type_is_float(mlirValueGetType(v)))
+    return fe_byte_of_float(ir, t, v);
   // a bool's i1 widens to 0 or 1: read it as unsigned
   bool is_unsigned = fe_dtype_is_unsigned(t) || t == FE_BOOL;
   return fe_convert(ir, v, fe_storage_type(ir, t), is_unsigned, is_unsigned);

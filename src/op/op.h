@@ -157,7 +157,7 @@ typedef struct fe_const {
   int64_t count;
 } fe_const;
 bool fe_const_of(fe_ir *ir, MlirValue v, fe_const *out);
-/// Element i as a number; 0 for types without one (strings, float8, ...).
+/// Element i as a number; 0 for types without one (strings, complex).
 double fe_const_f64(const fe_const *c, int64_t i);
 int64_t fe_const_i64(const fe_const *c, int64_t i);
 /// String i; takes time linear in i.

@@ -45,7 +45,9 @@ void fe_sig_parse(const char *text, fe_sig *out) {
 #define FLOAT8S                                                                \
   (BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ) |           \
    BIT(F8E8M0))
-#define NARROW (BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2))
+#define NARROW                                                                 \
+  (BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(F6E2M3) |         \
+   BIT(F6E3M2))
 
 static const struct {
   const char *name;

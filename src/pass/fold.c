@@ -28,19 +28,19 @@ typedef struct fe_folding {
 enum { MAX_GROWTH = 4, FREE_BYTES = 1 << 20 };
 
 static double bytes_of(MlirValue v) {
-  double n = fe_dtype_bits(fe_dtype_of_elem(fe_elem_of(v))) / 8.0;
+  double n = fe_dtype_bytes(fe_dtype_of_elem(fe_elem_of(v)));
   for (unsigned i = 0; i < fe_rank(v); i++)
     n *= (double)fe_static_dim(v, i);
   return n;
 }
 
-/// Numbers of a type that a model can give back, of static shape.
+/// Numbers of static shape.
 static bool is_plain(MlirValue v) {
   MlirType t = mlirValueGetType(v);
   if (!mlirTypeIsARankedTensor(t) || !mlirShapedTypeHasStaticShape(t))
     return false;
   fe_dtype d = fe_dtype_of_elem(fe_elem_of(v));
-  return fe_dtype_bits(d) >= 8 && d != FE_STRING && d != FE_C64 && d != FE_C128;
+  return fe_dtype_bytes(d) > 0;
 }
 
 static bool is_constant(const fe_folding *f, MlirValue v) {

@@ -37,7 +37,7 @@ static double element(const void *data, fe_dtype t, int64_t i) {
     double d;
     uint16_t u;
   } v;
-  size_t size = fe_dtype_bits(t) / 8;
+  size_t size = fe_dtype_bytes(t);
   memcpy(&v, (const char *)data + (size_t)i * size, size);
   return t == FE_F32   ? (double)v.f
          : t == FE_F64 ? v.d
@@ -77,6 +77,16 @@ static const char *compare_floats(fe_arena *arena, const void *got,
                    element(want->data, want->dtype, first));
 }
 
+/// Complex numbers as pairs of real ones.
+static fe_tensor numbers_of(const fe_tensor *t) {
+  fe_tensor out = *t;
+  if (t->dtype == FE_C64 || t->dtype == FE_C128) {
+    out.dtype = t->dtype == FE_C64 ? FE_F32 : FE_F64;
+    out.count *= 2;
+  }
+  return out;
+}
+
 /// Whether the byte is a NaN of a float8 type: each has its own, several with
 /// different signs or payloads, all of which stand for the same.
 static bool is_nan8(fe_dtype t, unsigned char b) {
@@ -104,15 +114,17 @@ const char *compare(fe_arena *arena, const ferrule_tensor *got,
     return fe_printf(arena, "shape is %s, should be %s",
                      shape_text(arena, (unsigned)got->rank, got->dims),
                      shape_text(arena, want->rank, want->dims));
-  if (has_tolerance(want->dtype))
-    return compare_floats(arena, got->data, want);
+  fe_tensor numbers = numbers_of(want);
+  if (has_tolerance(numbers.dtype))
+    return compare_floats(arena, got->data, &numbers);
   const unsigned char *g = got->data, *w = want->data;
+  size_t bytes = fe_dtype_bytes(want->dtype);
+  unsigned bits = fe_dtype_bits(want->dtype);
+  unsigned mask = bits < 8 ? (1u << bits) - 1 : 0xff; // bits that count
   for (size_t i = 0; i < want->size; i++)
-    if (g[i] != w[i] &&
-        !(is_nan8(want->dtype, g[i]) && is_nan8(want->dtype, w[i]))) {
-      unsigned bits = fe_dtype_bits(want->dtype);
+    if ((g[i] ^ w[i]) & mask &&
+        !(is_nan8(want->dtype, g[i]) && is_nan8(want->dtype, w[i])))
       return fe_printf(arena, "[%zu] differs (byte %02x, should be %02x)",
-                       i * 8 / (bits ? bits : 8), g[i], w[i]);
-    }
+                       i / bytes, g[i], w[i]);
   return NULL;
 }

@@ -125,12 +125,33 @@ class Family:
         if self.agree(what, want, got, rtol, atol):
             self.passed += 1
 
+    def graph(self, what, nodes, feeds, want, opset=22, rtol=None, atol=None,
+              dynamic=False):
+        """A model of several nodes; feeds and want: arrays by name."""
+        infos = [helper.make_tensor_value_info(
+            n, type_of(a), [f"{n}_{k}" for k in range(a.ndim)] if dynamic
+            else a.shape) for n, a in feeds.items()]
+        results = [helper.make_empty_tensor_value_info(n) for n in want]
+        try:
+            onnx.save(helper.make_model(
+                helper.make_graph(nodes, "test", infos, results),
+                opset_imports=[helper.make_opsetid("", opset)],
+                ir_version=IR_VERSION), self.path)
+            got = ferrule.load(self.path).run(feeds)
+        except Exception:
+            self.fail(what, traceback.format_exc(limit=-1).strip())
+            return
+        if self.agree(what, want.values(), got, rtol, atol):
+            self.passed += 1
+
     def agree(self, what, want, got, rtol=None, atol=None):
         """Whether results (by name) are the wanted ones (a list)."""
         for w, (name, g) in zip(want, got.items()):
             w = np.asarray(w)
             if w.dtype.kind == "U":
                 w = w.astype(object)
+            if w.dtype.name == "bfloat16" and g.dtype == np.uint16:
+                g = g.view(w.dtype)
             if w.shape != g.shape or w.dtype != g.dtype:
                 self.fail(what, f"{name} is {g.dtype}{list(g.shape)}, not "
                                 f"{w.dtype}{list(w.shape)}")
@@ -139,7 +160,12 @@ class Family:
             a = self.atol if atol is None else atol
             if w.dtype == np.float16:
                 r, a = max(r, 2e-3), max(a, 2e-3)
-            if w.dtype.kind == "f":
+            if w.dtype.kind not in "biufcO":  # those of ml_dtypes
+                if w.dtype.name != "bfloat16":
+                    r = a = 0
+                w, g = w.astype(np.float32), g.astype(np.float32)
+                ok = np.allclose(g, w, r, a, equal_nan=True)
+            elif w.dtype.kind == "f":
                 ok = np.allclose(g, w, r, a, equal_nan=True)
             else:
                 ok = np.array_equal(g, w)
@@ -147,8 +173,9 @@ class Family:
                 self.fail(what, f"{name} is {g.tolist()}, not {w.tolist()}")
                 return
             if not ok:
+                wide = np.complex128 if w.dtype.kind == "c" else np.float64
                 bad = np.argwhere(~np.isclose(
-                    g.astype(np.float64), w.astype(np.float64), r, a,
+                    g.astype(wide), w.astype(wide), r, a,
                     equal_nan=True))[0] if w.size else []
                 at = tuple(bad)
                 self.fail(what, f"{name}{list(at)} is {g[at]}, not {w[at]}")

@@ -135,13 +135,20 @@ static void raw(void **state) {
 static void small_types(void **state) {
   (void)state;
   unit *u = unit_begin();
-  pb t = head(u, FE_I4, 3); // two in a byte, the first one low
+  pb t = head(u, FE_I4, 3); // packed two in a byte, the first one low
   const int64_t packed4[] = {0x7f, 0x08};
   add_ints(&t, T_INT32_DATA, true, 2, packed4);
-  holds(u, t, "\x7f\x08", 2);
+  holds(u, t, "\xff\x07\xf8", 3);
   t = head(u, FE_U2, 5);
   pb_bytes(&t, T_RAW, "\xe4\x02", 2);
-  holds(u, t, "\xe4\x02", 2);
+  holds(u, t, "\0\1\2\3\2", 5);
+  t = head(u, FE_F6E2M3, 3); // raw data are packed, numbers are not
+  pb_bytes(&t, T_RAW, "\x41\x30\x3f", 3);
+  holds(u, t, "\x01\x01\x33", 3);
+  t = head(u, FE_F6E2M3, 3);
+  const int64_t single6[] = {1, 1, 0x33};
+  add_ints(&t, T_INT32_DATA, true, 3, single6);
+  holds(u, t, "\x01\x01\x33", 3);
   t = head(u, FE_BOOL, 4); // anything but 0 is true
   pb_bytes(&t, T_RAW, "\x00\x01\x02\xff", 4);
   holds(u, t, "\0\1\1\1", 4);

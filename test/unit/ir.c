@@ -24,6 +24,7 @@ static void element_types(void **state) {
   assert_string_equal(fe_dtype_name((fe_dtype)99), "undefined");
   assert_int_equal(fe_dtype_bits(FE_BOOL), 8);
   assert_int_equal(fe_dtype_bits(FE_I4), 4);
+  assert_int_equal(fe_dtype_bytes(FE_I4), 1);
   assert_true(fe_dtype_is_int(FE_U4) && fe_dtype_is_unsigned(FE_U4));
   assert_false(fe_dtype_is_int(FE_BOOL) || fe_dtype_is_float(FE_C64));
   for (int t = 1; t < FE_DTYPE_COUNT; t++) {

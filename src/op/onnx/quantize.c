@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Scales and zero points are one number, one per index of an axis, or one per
-// block along an axis. Arithmetic is in f32; results are rounded to even and
-// limited to their type. Constants of 4 and 2 bits are widened to 8 at import.
+// block along an axis. Arithmetic is in f32, quotients are rounded to a
+// narrower type where the standard divides in it; results are rounded to even
+// and limited to their type.
 //
 //===----------------------------------------------------------------------===//
 #include "op/product.h"
@@ -184,6 +185,11 @@ static MlirValue as_f32(fe_ir *ir, fe_dtype t, MlirValue v) {
   return fe_convert(ir, v, ir->f32, fe_dtype_is_unsigned(t), false);
 }
 
+/// f32 with no more digits than t has.
+static MlirValue rounded(fe_ir *ir, fe_dtype t, MlirValue v) {
+  return fe_to_compute(ir, t, fe_to_storage(ir, t, v));
+}
+
 /// Limited to integers of type t, rounded already, and converted.
 static MlirValue saturated(fe_ir *ir, fe_dtype t, MlirValue v) {
   unsigned bits = fe_dtype_bits(t);
@@ -200,10 +206,18 @@ static MlirValue saturated(fe_ir *ir, fe_dtype t, MlirValue v) {
 
 //===-- QuantizeLinear ------------------------------------------------------//
 
-#define QUANTIZED (1u << FE_I8 | 1u << FE_U8 | 1u << FE_I16 | 1u << FE_U16)
-#define FLOAT8S                                                                \
-  (1u << FE_F8E4M3FN | 1u << FE_F8E4M3FNUZ | 1u << FE_F8E5M2 |                 \
-   1u << FE_F8E5M2FNUZ)
+/// Of the same integers and floats as the operators' types below.
+static bool quantizes_to(fe_dtype t) {
+  return fe_dtype_is_int(t)
+             ? fe_dtype_bits(t) <= 16
+             : fe_dtype_is_float(t) && fe_dtype_bits(t) <= 8 && t != FE_F8E8M0;
+}
+
+/// The type that x is divided by the scale in.
+static fe_dtype precision_of(MlirOperation op, fe_dtype scale) {
+  int64_t given = fe_attr_i64(op, "precision", 0);
+  return given ? (fe_dtype)given : scale;
+}
 
 static fe_status infer_quantize(fe_infer *f) {
   fe_dims x;
@@ -218,7 +232,12 @@ static fe_status infer_quantize(fe_infer *f) {
     t = given ? (fe_dtype)given : FE_U8;
   if (given && t != (fe_dtype)given)
     return fe_infer_error(f, NULL, "output_dtype is not the zero point's type");
-  if ((unsigned)t >= FE_DTYPE_COUNT || !((QUANTIZED | FLOAT8S) >> t & 1))
+  fe_dtype p = precision_of(f->attrs, fe_in_dtype(f, 1));
+  if (fe_has_attr(f->attrs, "precision") && p != fe_in_dtype(f, 1) &&
+      p != FE_F32 && p != FE_F16 && p != FE_BF16)
+    return fe_infer_error(f, NULL, "cannot divide in the 'precision' %s",
+                          fe_dtype_name(p));
+  if ((unsigned)t >= FE_DTYPE_COUNT || !quantizes_to(t))
     return fe_infer_error(f, NULL, "cannot quantize to %s",
                           (unsigned)t < FE_DTYPE_COUNT ? fe_dtype_name(t)
                                                        : "an unknown type");
@@ -230,14 +249,27 @@ static fe_status lower_quantize(fe_lower *l) {
   fe_ir *ir = l->ir;
   fe_dtype t = l->out_type[0];
   elements e = begin_elements(l);
-  MlirValue v = fe_div(ir, as_f32(ir, l->in_type[0], e.x),
-                       as_f32(ir, l->in_type[1], e.scale));
-  bool integer = QUANTIZED >> t & 1;
+  fe_dtype precision = precision_of(l->op, l->in_type[1]);
+  MlirValue x = as_f32(ir, l->in_type[0], e.x);
+  MlirValue scale = as_f32(ir, l->in_type[1], e.scale);
+  bool narrow = precision == FE_F16 || precision == FE_BF16;
+  if (narrow) {
+    if (l->in_type[0] != precision)
+      x = rounded(ir, precision, x);
+    if (l->in_type[1] != precision)
+      scale = rounded(ir, precision, scale);
+  }
+  MlirValue v = fe_div(ir, x, scale);
+  if (narrow)
+    v = rounded(ir, precision, v);
+  bool integer = fe_dtype_is_int(t);
   if (integer)
     v = fe_math(ir, "roundeven", v);
   if (!fe_is_null(e.zero))
     v = fe_add(ir, v, as_f32(ir, l->in_type[2], e.zero));
-  l->out[0] = fe_generic_end(e.g, t, integer ? saturated(ir, t, v) : v);
+  v = integer ? saturated(ir, t, v)
+              : fe_limit_float8(ir, t, fe_attr_i64(l->op, "saturate", 1), v);
+  l->out[0] = fe_generic_end(e.g, t, v);
   return FE_OK;
 }
 
@@ -252,7 +284,9 @@ static fe_status infer_dequantize(fe_infer *f) {
   int64_t given = fe_attr_i64(f->attrs, "output_dtype", 0);
   fe_dtype t = given ? (fe_dtype)given : fe_in_dtype(f, 1);
   if (t != FE_F32 && t != FE_F16 && t != FE_BF16)
-    return fe_infer_error(f, NULL, "output_dtype is not a float type");
+    return fe_infer_error(
+        f, "give 'output_dtype'", "the result cannot be of type %s",
+        (unsigned)t < FE_DTYPE_COUNT ? fe_dtype_name(t) : "unknown");
   fe_out_tensor(f, 0, t, &x);
   return FE_OK;
 }
@@ -273,37 +307,6 @@ static fe_status lower_dequantize(fe_lower *l) {
   v = fe_mul(ir, fe_convert(ir, v, ir->f32, false, false),
              as_f32(ir, l->in_type[1], e.scale));
   l->out[0] = fe_generic_end(e.g, l->out_type[0], v);
-  return FE_OK;
-}
-
-/// A constant of 4 or 2 bits with a byte per element.
-static MlirValue widened(fe_ir *ir, MlirValue v) {
-  fe_const c;
-  fe_dims d;
-  if (fe_is_null(v) || !fe_const_of(ir, v, &c) || !fe_dims_of(ir, v, &d))
-    return v;
-  bool is_signed = c.dtype == FE_I4 || c.dtype == FE_I2;
-  if (!is_signed && c.dtype != FE_U4 && c.dtype != FE_U2)
-    return v;
-  unsigned bits = fe_dtype_bits(c.dtype), per_byte = 8 / bits;
-  uint8_t *out = fe_alloc(ir->arena, (size_t)c.count + 1);
-  for (int64_t i = 0; i < c.count; ++i) {
-    unsigned byte = ((const uint8_t *)c.data)[i / per_byte];
-    unsigned n = byte >> (i % per_byte * bits) & ((1u << bits) - 1);
-    if (is_signed && n >> (bits - 1))
-      n |= 0xffu << bits;
-    out[i] = (uint8_t)n;
-  }
-  int64_t dims[FE_MAX_RANK];
-  for (unsigned i = 0; i < d.rank; ++i)
-    dims[i] = fe_dim_static(d.d[i]);
-  return fe_constant(ir, "widened", is_signed ? FE_I8 : FE_U8, d.rank, dims,
-                     out);
-}
-
-static fe_status upgrade_dequantize(fe_node *n) {
-  for (size_t i = 0; i < n->in.n; i += 2)
-    n->in.at[i] = widened(n->ir, n->in.at[i]);
   return FE_OK;
 }
 
@@ -416,29 +419,29 @@ static const fe_attr_def dequantize_attrs[] = {{"axis", FE_A_INT, "1"},
                                                {"output_dtype", FE_A_INT, "0"},
                                                {0}};
 
-#define SMALL_FLOATS "f8e4m3fn,f8e4m3fnuz,f8e5m2,f8e5m2fnuz"
+#define INTEGERS "i8,u8,i16,u16,i4,u4,i2,u2"
+#define SMALL_FLOATS                                                           \
+  "f8e4m3fn,f8e4m3fnuz,f8e5m2,f8e5m2fnuz,f4e2m1,f6e2m3,f6e3m2"
 
 const fe_op_row fe_family_quantize[] = {
     {.name = "QuantizeLinear",
      .since = 10,
      .inputs = "x:T1, y_scale:T2, y_zero_point?:T3",
      .outputs = "y:T3",
-     .types = "T1=f32,f16,bf16,i32;T2=f32,f16,bf16,i32;"
-              "T3=i8,u8,i16,u16," SMALL_FLOATS,
+     .types = "T1=f32,f16,bf16,i32;T2=f32,f16,bf16,i32,f8e8m0;"
+              "T3=" INTEGERS "," SMALL_FLOATS,
      .attrs = quantize_attrs,
      .infer = infer_quantize,
-     .lower = lower_quantize,
-     .limits = "not to types of 4 and 2 bits"},
+     .lower = lower_quantize},
     {.name = "DequantizeLinear",
      .since = 10,
      .inputs = "x:T1, x_scale:T2, x_zero_point?:T1",
      .outputs = "y:T3",
-     .types = "T1=i8,u8,i16,u16,i32," SMALL_FLOATS ";T2=f32,f16,bf16",
+     .types = "T1=i32," INTEGERS "," SMALL_FLOATS ";T2=f32,f16,bf16,f8e8m0;"
+              "T3=f32,f16,bf16",
      .attrs = dequantize_attrs,
-     .upgrade = upgrade_dequantize,
      .infer = infer_dequantize,
-     .lower = lower_dequantize,
-     .limits = "types of 4 and 2 bits only as constants"},
+     .lower = lower_dequantize},
     {.name = "DynamicQuantizeLinear",
      .since = 11,
      .inputs = "x:T1",
