@@ -1,6 +1,7 @@
 """Quantization and integer products against ONNX Runtime or the reference."""
+import ml_dtypes
 import numpy as np
-from harness import Family
+from harness import Family, type_of
 
 f = Family("quantize")
 n = f.normal
@@ -77,4 +78,46 @@ for m, k, n_ in ((1, 4, 48), (7, 5, 5), (8, 64, 100), (9, 130, 48),
 f.case("MatMulInteger", [a(2, 3, 7), b(7, 5), a(1)[0]], constants=[1],
        dynamic=[0], reference="onnx")
 f.case("MatMulInteger", [a(0, 4), b(4, 3)])
+# Types of 8 bits and less, floats of 6 too; scales of all granularities.
+SMALL = {"int4": 22, "uint4": 21, "int2": 26, "uint2": 25,
+         "float4_e2m1fn": 23, "float6_e2m3fn": 27, "float6_e3m2fn": 28,
+         "float8_e4m3fn": 17, "float8_e5m2": 19}
+x = f.normal(6, 10) * 20
+scales = {"tensor": (np.array(2.5, np.float32), {}),
+          "axis": (np.linspace(.5, 5, 10).astype(np.float32), {"axis": 1}),
+          "block": (np.linspace(.5, 5, 24).astype(np.float32).reshape(6, 4),
+                    {"axis": -1, "block_size": 3})}
+for name, number in SMALL.items():
+    t = np.dtype(getattr(ml_dtypes, name))
+    for scale, attributes in scales.values():
+        f.case("QuantizeLinear", [x, scale], "onnx", opset=28,
+               output_dtype=number, **attributes)
+        # the reference leaves other zero points of floats out
+        zero = np.full(scale.shape, "int" in name).astype(t)
+        f.case("QuantizeLinear", [x, scale, zero], "onnx", opset=28,
+               dynamic=True, constants=[2], **attributes)
+        q = np.clip(x, 0, 3).astype(np.int64) if "int" in name else x
+        q = q.astype(t)
+        f.case("DequantizeLinear", [q, scale], "onnx", opset=28, **attributes)
+        f.case("DequantizeLinear", [q, scale, zero], "onnx", opset=28,
+               dynamic=True, **attributes)
+        f.case("DequantizeLinear", [q, scale, zero], "onnx", opset=28,
+               constants=[0, 1, 2], output_dtype=10, **attributes)
+# The quotient has the scale's precision, or the one that is given.
+for t in np.float16, ml_dtypes.bfloat16:
+    f.case("QuantizeLinear", [x.astype(t), np.array(.37, t)], "onnx",
+           opset=25)
+    f.case("QuantizeLinear", [x, np.array(.37, np.float32)], "onnx", opset=25,
+           precision=type_of(np.zeros(0, t)))
+q = np.arange(6).astype(ml_dtypes.int4)
+e8m0 = np.array(0.25).astype(ml_dtypes.float8_e8m0fnu)
+f.case("DequantizeLinear", [q, e8m0], opset=28, output_dtype=1,
+       want=[np.arange(6, dtype=np.float32) / 4])
+f.case("QuantizeLinear", [x, e8m0], opset=28, output_dtype=3,
+       want=[np.clip(np.rint(x * 4), -128, 127).astype(np.int8)])
+f.refused("DequantizeLinear", [q, e8m0], opset=28)
+big = np.array([np.inf, -np.inf, 1e9, np.nan], np.float32)
+for saturate in 0, 1:
+    f.case("QuantizeLinear", [big, np.array(1, np.float32)], "onnx", opset=25,
+           output_dtype=17, saturate=saturate)
 f.done()

@@ -226,7 +226,7 @@ const fe_op_row fe_family_logic[] = {
      .since = 9,
      .inputs = "condition:B, X:T, Y:T",
      .outputs = "output:T",
-     .types = "B=bool;T=bool,real,str",
+     .types = "B=bool;T=all",
      .flags = FE_POINTWISE,
      .infer = infer_where,
      .contents = contents_where,

@@ -191,7 +191,7 @@ const fe_op_row fe_family_matrix[] = {
      .since = 14,
      .inputs = "input:T, k?:T1",
      .outputs = "output:T",
-     .types = "T=bool,real;T1=i64",
+     .types = "T=all;T1=i64",
      .attrs = trilu_attrs,
      .infer = infer_trilu,
      .lower = lower_trilu},

@@ -27,8 +27,13 @@ static fe_status read_reduction(fe_lower *l, enum reduction *out) {
   for (unsigned i = 0; i < FE_COUNT(reductions); ++i)
     if (!strcmp(name, reductions[i])) {
       *out = (enum reduction)i;
-      if (*out != NONE && l->out_type[0] == FE_STRING)
-        return fe_lower_error(l, NULL, "strings have no reduction '%s'", name);
+      fe_dtype t = l->out_type[0];
+      bool computes = t == FE_BOOL ||
+                      (fe_dtype_is_float(t) && t != FE_F8E8M0) ||
+                      (fe_dtype_is_int(t) && fe_dtype_bits(t) >= 8);
+      if (*out != NONE && !computes)
+        return fe_lower_error(l, NULL, "%ss have no reduction '%s'",
+                              fe_dtype_name(t), name);
       return FE_OK;
     }
   return fe_lower_error(l, NULL, "reduction cannot be '%s'", name);
@@ -347,7 +352,7 @@ const fe_op_row fe_family_scatter[] = {
      .since = 11,
      .inputs = "data:T, indices:I, updates:T",
      .outputs = "output:T",
-     .types = "T=real,bool,str;I=i32,i64",
+     .types = "T=all;I=i32,i64",
      .attrs = elements_attrs,
      .infer = infer_elements,
      .lower = lower_elements},
@@ -355,7 +360,7 @@ const fe_op_row fe_family_scatter[] = {
      .since = 9,
      .inputs = "data:T, indices:I, updates:T",
      .outputs = "output:T",
-     .types = "T=real,bool,str;I=i32,i64",
+     .types = "T=all;I=i32,i64",
      .attrs = elements_attrs,
      .infer = infer_elements,
      .lower = lower_elements},
@@ -363,7 +368,7 @@ const fe_op_row fe_family_scatter[] = {
      .since = 11,
      .inputs = "data:T, indices:I, updates:T",
      .outputs = "output:T",
-     .types = "T=real,bool,str;I=i64",
+     .types = "T=all;I=i64",
      .attrs = nd_attrs,
      .infer = infer_nd,
      .lower = lower_nd},

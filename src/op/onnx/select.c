@@ -10,6 +10,20 @@
 #include "op/common.h"
 #include "op/sliding.h"
 
+/// Whether an element (compute type) is not 0.
+static MlirValue is_set(fe_ir *ir, fe_dtype t, MlirValue v) {
+  if (t == FE_BOOL)
+    return v;
+  MlirType type = fe_compute_type(ir, t);
+  if (t == FE_C64 || t == FE_C128) { // the bits of both parts but their signs
+    MlirValue half = fe_int(ir, type, fe_dtype_bits(t) / 2);
+    MlirValue one = fe_int(ir, type, 1), low = fe_shl(ir, v, half);
+    v = fe_or(ir, fe_shl(ir, fe_shru(ir, v, half), fe_add(ir, half, one)),
+              fe_shl(ir, low, one));
+  }
+  return fe_cmp(ir, FE_NE, v, fe_number(ir, type, 0));
+}
+
 /// Number of elements of a flat tensor that are not zero, in main; `limit`:
 /// only the first so many are looked at.
 static MlirValue count_set(fe_lower *l, MlirValue flat, fe_dtype t,
@@ -23,10 +37,7 @@ static MlirValue count_set(fe_lower *l, MlirValue flat, fe_dtype t,
   zero = fe_index(ir, 0);
   fe_region each = fe_for_begin(ir, zero, k.scalar[0], one, 1, &zero);
   MlirValue v = fe_get(&k, k.in[0], t, 1, &each.iv);
-  MlirValue set =
-      t == FE_BOOL
-          ? v
-          : fe_cmp(ir, FE_NE, v, fe_number(ir, fe_compute_type(ir, t), 0));
+  MlirValue set = is_set(ir, t, v);
   MlirValue n = fe_block_arg(each.body, 1);
   MlirValue next = fe_select(ir, set, fe_add(ir, n, one), n);
   fe_for_end(ir, &each, 1, &next);
@@ -68,10 +79,7 @@ static fe_status lower_non_zero(fe_lower *l) {
       fe_for_begin(ir, zero, fe_dim(ir, k.in[0], 0), one, 1, &zero);
   MlirValue n = fe_block_arg(each.body, 1);
   MlirValue v = fe_get(&k, k.in[0], t, 1, &each.iv);
-  MlirValue set =
-      t == FE_BOOL
-          ? v
-          : fe_cmp(ir, FE_NE, v, fe_number(ir, fe_compute_type(ir, t), 0));
+  MlirValue set = is_set(ir, t, v);
   // The count is of the same data; the comparison keeps stores inside anyway.
   set = fe_and(ir, set, fe_cmp(ir, FE_LT, n, fe_dim(ir, k.out[0], 1)));
   fe_region here = fe_if_begin(ir, set, 1, &ir->index, true);
@@ -170,19 +178,20 @@ static fe_status lower_compress(fe_lower *l) {
 static const fe_attr_def compress_attrs[] = {{"axis", FE_A_INT, "-2147483648"},
                                              {0}};
 
-const fe_op_row fe_family_select[] = {{.name = "NonZero",
-                                       .since = 9,
-                                       .inputs = "X:T",
-                                       .outputs = "Y:I",
-                                       .types = "T=real,bool;I=i64",
-                                       .infer = infer_non_zero,
-                                       .lower = lower_non_zero},
-                                      {.name = "Compress",
-                                       .since = 9,
-                                       .inputs = "input:T, condition:B",
-                                       .outputs = "output:T",
-                                       .types = "T=all;B=bool",
-                                       .attrs = compress_attrs,
-                                       .infer = infer_compress,
-                                       .lower = lower_compress},
-                                      {0}};
+const fe_op_row fe_family_select[] = {
+    {.name = "NonZero",
+     .since = 9,
+     .inputs = "X:T",
+     .outputs = "Y:I",
+     .types = "T=real,bool,small,c64,c128;I=i64",
+     .infer = infer_non_zero,
+     .lower = lower_non_zero},
+    {.name = "Compress",
+     .since = 9,
+     .inputs = "input:T, condition:B",
+     .outputs = "output:T",
+     .types = "T=all;B=bool",
+     .attrs = compress_attrs,
+     .infer = infer_compress,
+     .lower = lower_compress},
+    {0}};
