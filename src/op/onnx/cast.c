@@ -56,7 +56,7 @@ static fe_status expand_cast(fe_node *n, MlirValue *results) {
   if (n->in.n != 1 || fe_is_null(n->in.at[0]) || !to)
     return FE_OK; // reported when the operator is made
   bool known = to->i > 0 && to->i < FE_DTYPE_COUNT &&
-               ((CAST_MASK | 1u << FE_STRING) >> to->i & 1);
+               (to->i == FE_STRING || is_number(to->i));
   if (known && (to->i == FE_STRING || fe_is_text(n->in.at[0])))
     results[0] = fe_text_cast(n->ir, n->in.at[0], (fe_dtype)to->i);
   return FE_OK;
@@ -208,7 +208,8 @@ static bool contents_cast(fe_ir *ir, MlirOperation op, fe_contents *out) {
   for (unsigned i = 0; i < n; ++i) {
     int64_t v =
         mlirAffineExprIsNull(out->at[i]) ? FE_DYN : fe_dim_static(out->at[i]);
-    bool narrow = to == FE_BOOL || fe_dtype_bits(to) < 32;
+    bool narrow =
+        to == FE_BOOL || (fe_dtype_is_int(to) && fe_dtype_bits(to) < 32);
     if (v == FE_DYN ? narrow : to != FE_BOOL && !holds(to, v))
       out->at[i] = (MlirAffineExpr){0};
     else if (to == FE_BOOL)
