@@ -46,7 +46,7 @@ Printed from the operator table (`docs/generate.py`, `ferrule operators`).
 - *limits*: what is refused, with a message, although the standard allows it.
 - *tests*: programs in `test/` that compare the operator with ONNX Runtime or
   the reference of the `onnx` package; the official cases (`make conformance`)
-  come on top.
+  and random cases of every operator (`make differential`) come on top.
 
 """
 

@@ -40,7 +40,7 @@ def difference(got, want, number, spread, largest_input=0.):
     if got.shape != want.shape:
         return f"shape {list(got.shape)}, not {list(want.shape)}"
     if number not in EPSILON:
-        wrong = got != want
+        wrong = np.asarray(got != want, bool)
         if spread == "cut" and got.dtype.kind in "iu":
             wrong &= np.abs(got.astype(np.int64) - want.astype(np.int64)) > 1
     else:

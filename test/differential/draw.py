@@ -33,7 +33,8 @@ NAMES = {number: name for name, number in NUMBERS.items()}
 FLOATS = (T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16)
 # Types that an input or a constant of a case may have now.
 TESTED = {T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16, T.INT8, T.INT16, T.INT32,
-          T.INT64, T.UINT8, T.UINT16, T.UINT32, T.UINT64, T.BOOL}
+          T.INT64, T.UINT8, T.UINT16, T.UINT32, T.UINT64, T.BOOL, T.STRING}
+WORDS = ("", "a", "b", "ab", "A", "zebra", "Straße", "日本", "two words", "-1", "0")
 GROUP = 8  # cases of one opset, compiled together
 LARGEST = 4000  # elements of a tensor
 SIZES = (2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 33)
@@ -93,23 +94,26 @@ class Case:
 
 
 @functools.cache
+def _history():
+    found = {}
+    for s in defs.get_all_schemas_with_history():
+        found.setdefault((s.domain, s.name), {})[s.since_version] = s.deprecated
+    return found
+
+
 def versions(op, domain=""):
     """First opsets of the versions of an operator, newest first."""
-    return sorted({s.since_version for s in defs.get_all_schemas_with_history()
-                   if s.name == op and s.domain == domain and not s.deprecated},
+    return sorted((v for v, gone in _history()[domain, op].items() if not gone),
                   reverse=True)
 
 
-@functools.cache
 def choose_opset(op, seed, group, domain=""):
     """All versions in turn, each in its first or a later opset."""
     rng = np.random.default_rng([seed, zlib.crc32(op.encode()), group, 1])
     all_versions = versions(op, domain)
-    at = group % len(all_versions)
-    since = all_versions[at]
+    since = all_versions[group % len(all_versions)]
     newest = defs.onnx_opset_version() if not domain else all_versions[0]
-    ends = [s.since_version for s in defs.get_all_schemas_with_history()
-            if s.name == op and s.domain == domain and s.since_version > since]
+    ends = [v for v in _history()[domain, op] if v > since]
     return int(rng.integers(since, min([newest + 1] + ends)))
 
 
@@ -204,6 +208,8 @@ class Draw:
         """Numbers in [low, high]; without a domain of values, some cases have
         infinities, NaN and the type's ends."""
         kind, free = numpy_type(number), low is None and high is None
+        if number == T.STRING:
+            return self.rng.choice(np.array(WORDS, object), shape)
         if number == T.BOOL:
             return self.rng.random(shape) < .5
         if number in FLOATS or "float" in NAMES[number]:

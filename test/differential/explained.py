@@ -85,6 +85,8 @@ RULES = [
          "one", ("onnx",), empty_axes),
     Rule(("Clip",), "ONNX Runtime bounds infinities where there is no bound",
          ("onnx",), lambda case, message: "inf" in message),
+    Rule(("TfIdfVectorizer",), "a limit of the table: no texts", (),
+         lambda case, message: "only pools of integers" in message),
     Rule(("Squeeze",), "a limit of the table: without axes, dims that only the "
          "run knows are kept", (), lambda case, message: symbolic(case)
          and (len(case.values) == 1 or case.values[1].array.size == 0)),

@@ -18,6 +18,7 @@ import collections
 import json
 import os
 import queue
+import random
 import subprocess
 import sys
 import threading
@@ -200,9 +201,11 @@ def main():
         else range(options.count)
     groups = [list(g) for g in _groups(cases)]
     for group in groups:
-        for op in wanted:
-            if op in known:
-                run.tasks.put((op, group))
+        some = [op for op in wanted if op in known]
+        if options.seconds:  # whatever is reached is a part of all
+            random.Random(f"{options.seed} {group}").shuffle(some)
+        for op in some:
+            run.tasks.put((op, group))
     threads = [threading.Thread(target=run.work)
                for _ in range(min(options.jobs, run.tasks.qsize()))]
     for t in threads:

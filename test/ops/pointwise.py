@@ -22,6 +22,19 @@ for t in np.uint32, np.uint64:
     x = np.array([0, 1, np.iinfo(t).max, np.iinfo(t).max // 2 + 1], t)
     f.case("PRelu", [x, f.integers(2, 9, 4, dtype=t)], want=[x])
 
+# Sums of halves are rounded once.
+for op in "Sum", "Mean":
+    for count in 1, 2, 3, 5:
+        x = [f.normal(40, 30, dtype=np.float16) for _ in range(count)]
+        if count > 2:  # most of it goes away again
+            x[0] *= np.float16(500)
+            x[-1] = -x[0]
+        want = sum(a.astype(np.float32) for a in x)
+        if op == "Mean":
+            want /= np.float32(count)
+        for dynamic in False, True:
+            f.case(op, x, want=[want.astype(np.float16)], dynamic=dynamic)
+
 for mode in "DCR", "CRD":
     for shape, b in ((2, 3, 4, 6), 2), ((1, 2, 9, 3), 3), ((0, 1, 2, 2), 2):
         n, c, h, w = shape

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/compose.h"
 #include "op/scalar.h"
 
 #include <float.h>
@@ -50,19 +51,32 @@ static fe_status expand_max(fe_node *n, MlirValue *results) {
 static fe_status expand_min(fe_node *n, MlirValue *results) {
   return n->in.n == 2 ? FE_OK : fe_expand_pairwise(n, "Min", results);
 }
-static fe_status expand_sum(fe_node *n, MlirValue *results) {
-  return fe_expand_pairwise(n, "Add", results);
-}
-
-static fe_status expand_mean(fe_node *n, MlirValue *results) {
+/// The sum of all operands, divided by their number where it is a mean. That of
+/// halves is taken in f32 and rounded once.
+static fe_status expand_total(fe_node *n, MlirValue *results, bool mean) {
+  fe_ir *ir = n->ir;
+  fe_dtype t = n->in.n ? fe_x_type(n->in.at[0]) : FE_UNDEFINED;
+  bool half = t == FE_F16 || t == FE_BF16;
+  bool one_rounding = half && n->in.n + mean > 2;
+  for (size_t i = 0; one_rounding && i < n->in.n; ++i)
+    n->in.at[i] = fe_x_cast(ir, n->in.at[i], FE_F32);
   if (fe_expand_pairwise(n, "Add", results))
     return FE_FAILED;
-  if (n->in.n == 1)
-    return FE_OK;
-  fe_dtype t = fe_dtype_of_elem(fe_elem_of(results[0]));
-  results[0] = fe_onnx1(n->ir, "Div", results[0],
-                        fe_constant_scalar(n->ir, t, (double)n->in.n));
+  if (mean && n->in.n > 1) {
+    fe_dtype sum = fe_x_type(results[0]);
+    results[0] = fe_onnx1(ir, "Div", results[0],
+                          fe_constant_scalar(ir, sum, (double)n->in.n));
+  }
+  if (one_rounding)
+    results[0] = fe_x_cast(ir, results[0], t);
   return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
+}
+
+static fe_status expand_sum(fe_node *n, MlirValue *results) {
+  return expand_total(n, results, false);
+}
+static fe_status expand_mean(fe_node *n, MlirValue *results) {
+  return expand_total(n, results, true);
 }
 
 /// Before opset 11 the limits are attributes; opset 6 has the largest floats

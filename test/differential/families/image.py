@@ -19,7 +19,8 @@ def resize(d):
         changed = [a % rank for a in axes]
     else:
         changed = [k for k in range(rank) if d.chance(.6)]
-    mode = d.pick("nearest", "linear", *(("cubic",) if d.version >= 11 else ()))
+    mode = "nearest" if t in (T.BOOL, T.STRING) else d.pick(
+        "nearest", "linear", *(("cubic",) if d.version >= 11 else ()))
     if mode == "cubic":
         changed = changed[:2]
     new = {}

@@ -2,7 +2,7 @@
 import ml_dtypes
 import numpy as np
 
-from draw import FLOATS, T, numpy_type
+from draw import FLOATS, Impossible, T, numpy_type
 
 WIDE = dict(spread="exact", wide=False)
 
@@ -120,6 +120,24 @@ def linear_conv(d):
 
 def fitting(d, t, u, shape):
     """Numbers of type t that type u can hold; what others become is open."""
+    if T.STRING in (t, u):  # numbers as text
+        if t == u:
+            return d.tensor(t, shape)
+        if t == T.STRING:
+            x = d.tensor(u, shape, -20, 20, special=0)
+            if u == T.BOOL:
+                raise Impossible("the standard does not say it")
+            if u in FLOATS:
+                x.array = np.round(x.array.astype(np.float32) * 8) / 8
+            x.array = np.array([str(v) for v in x.array.ravel()],
+                               object).reshape(shape)
+            x.type = t
+            return x
+        x = d.tensor(t, shape, special=0)
+        if t in FLOATS:
+            x.array = (np.round(x.array.astype(np.float32) * 8) / 8).astype(
+                x.array.dtype)
+        return x
     if t == T.BOOL or u in FLOATS + (T.BOOL,):
         return d.tensor(t, shape, special=.1 if u in FLOATS else 0)
     info = ml_dtypes.iinfo(numpy_type(u))

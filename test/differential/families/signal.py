@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import helper
 
-from draw import FLOATS, T
+from draw import FLOATS, WORDS, T
 
 
 def window(d):
@@ -119,14 +119,16 @@ def multinomial(d):
 
 def constant(d):
     shape = d.shape()
-    t = d.type()
+    t = d.type("T", [u for u in d.allowed("T") if u != T.STRING])
     kinds = {"value": lambda: helper.make_tensor(
                  "v", t, shape, d.array(t, tuple(shape)).tobytes(), raw=True)}
     if "value_int" in d.attributes:
         kinds.update(value_int=lambda: d.integer(-99, 99),
                      value_float=lambda: d.number(-9, 9),
                      value_ints=lambda: [d.integer(-9, 9) for _ in range(3)],
-                     value_floats=lambda: [d.number(-9, 9) for _ in range(3)])
+                     value_floats=lambda: [d.number(-9, 9) for _ in range(3)],
+                     value_string=lambda: d.pick(*WORDS),
+                     value_strings=lambda: [d.pick(*WORDS) for _ in range(3)])
     kind = d.pick("value", *kinds)
     return d.node([], spread="exact", wide=False, **{kind: kinds[kind]()})
 
