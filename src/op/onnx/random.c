@@ -3,15 +3,18 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Method: number i of a tensor is a hash (the finalizer of SplitMix64) of the
-// seed and i. So a run gives the same numbers whatever the number of threads.
-// A node without a seed gets one from its name and its place in the model:
-// two such nodes differ, two runs do not.
+// A node with a seed has the numbers that numpy.random.RandomState(seed) gives,
+// as in onnx's reference implementation (mersenne.c). One without has for
+// element i a hash (the finalizer of SplitMix64) of i and of its name and place
+// in the model: two such nodes differ, two runs do not, whatever the number of
+// threads.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 #include "op/lowering.h"
+#include "op/mersenne.h"
 
+#include <math.h>
 #include <string.h>
 
 //===-- Seeds ---------------------------------------------------------------//
@@ -23,12 +26,21 @@ static fe_status upgrade_seed(fe_node *n) {
   return FE_OK;
 }
 
+/// The seed that the node has: a float, in Dropout an integer.
+static bool has_seed(fe_lower *l, uint32_t *out) {
+  if (!fe_attr_i64(l->op, "seeded", 0))
+    return false;
+  double real = fe_attr_f64(l->op, "seed", 0);
+  int64_t whole = fe_attr_i64(l->op, "seed", 0);
+  if (isnan(real)) // stands for none
+    return false;
+  if (fabs(real) < 0x1p63 && real != 0)
+    whole = (int64_t)real;
+  *out = (uint32_t)whole;
+  return true;
+}
+
 static int64_t seed_of(fe_lower *l) {
-  if (fe_attr_i64(l->op, "seeded", 0)) {
-    double seed = fe_attr_f64(l->op, "seed", 0);
-    int64_t number = fe_attr_i64(l->op, "seed", 0);
-    return (int64_t)fe_hash(&seed, sizeof seed, (uint64_t)number);
-  }
   const fe_lowering *s = l->state;
   const char *node = l->where.node ? l->where.node : "";
   return (int64_t)fe_hash(node, strlen(node), s->n_kernels);
@@ -140,7 +152,17 @@ typedef struct elements {
   MlirValue sizes[FE_MAX_RANK], counter;
   int64_t seed;
   unsigned rank;
+  bool seeded, is_normal; // the last input has the seed's numbers
 } elements;
+
+/// The element's random number: with a seed f64, else of type t.
+static MlirValue drawn(elements *e, MlirType t) {
+  fe_ir *ir = e->k.l->ir;
+  if (e->seeded)
+    return fe_get(&e->k, e->k.in[e->k.n_in - 1], FE_F64, 1, &e->each.iv);
+  return e->is_normal ? normal(ir, t, e->seed, e->counter)
+                      : unit(ir, t, e->seed, e->counter);
+}
 
 /// n_in tensors, the first of which has the result's shape; the others have
 /// one element. n_out results.
@@ -153,13 +175,17 @@ static void elements_begin(elements *e, fe_lower *l, const char *name,
     fe_sizes_of(l, l->in[0], e->sizes);
   else
     fe_out_sizes(l, 0, e->sizes);
-  MlirValue total = fe_index(ir, 1), one = total, flat[4], out[2];
+  MlirValue total = fe_index(ir, 1), one = total, flat[5], out[2];
   for (unsigned i = 0; i < e->rank; ++i)
     total = i ? fe_mul(ir, total, e->sizes[i]) : e->sizes[i];
   for (unsigned i = 0; i < n_in; ++i)
     flat[i] = fe_reshape(l, in[i], fe_elem_of(in[i]), 1, i ? &one : &total);
   for (unsigned i = 0; i < n_out; ++i)
     out[i] = fe_tensor_empty(l, l->out_type[i], 1, &total);
+  uint32_t seed;
+  e->seeded = has_seed(l, &seed);
+  if (e->seeded)
+    flat[n_in++] = fe_mersenne_numbers(l, seed, e->is_normal, total);
   fe_kernel_begin(&e->k, l, name, n_in, flat, n_out, out, 0, NULL);
   e->each = fe_for_begin(ir, e->k.begin, e->k.end, fe_index(ir, 1), 0, NULL);
   e->counter = fe_convert(ir, e->each.iv, ir->i64, false, false);
@@ -176,19 +202,35 @@ static void elements_end(elements *e) {
         fe_reshape(l, e->k.result[i], fe_out_elem(l, i), e->rank, e->sizes);
 }
 
+/// v with the digits of t, in its compute type.
+static MlirValue rounded(fe_ir *ir, fe_dtype t, MlirValue v) {
+  return fe_to_compute(ir, t, fe_to_storage(ir, t, v));
+}
+
+/// factor * v + term, each step rounded to t; the numbers are f32, as
+/// attributes are.
+static MlirValue scaled(fe_ir *ir, fe_dtype t, MlirValue v, float factor,
+                        float term) {
+  v = rounded(ir, t, v);
+  MlirType type = mlirValueGetType(v);
+  // Not fused: no fast-math attribute.
+  v = fe_first(FE_OP(ir, "arith.mulf",
+                     FE_VALUES(v, fe_float(ir, type, (double)factor)),
+                     FE_TYPES(type)));
+  v = fe_add(ir, rounded(ir, t, v), fe_float(ir, type, (double)term));
+  return rounded(ir, t, v);
+}
+
 static fe_status lower_numbers(fe_lower *l, bool is_normal) {
   fe_ir *ir = l->ir;
-  elements e;
+  elements e = {.is_normal = is_normal};
   fe_dtype t = l->out_type[0];
   MlirType type = fe_compute_type(ir, t);
   elements_begin(&e, l, is_normal ? "random_normal" : "random_uniform",
                  l->n_in ? 1 : 0, l->in, 1);
-  double a = fe_attr_f64(l->op, is_normal ? "mean" : "low", 0);
-  double b = fe_attr_f64(l->op, is_normal ? "scale" : "high", 1);
-  MlirValue v = is_normal ? normal(ir, type, e.seed, e.counter)
-                          : unit(ir, type, e.seed, e.counter);
-  v = fe_add(ir, fe_float(ir, type, a),
-             fe_mul(ir, v, fe_float(ir, type, is_normal ? b : b - a)));
+  float a = (float)fe_attr_f64(l->op, is_normal ? "mean" : "low", 0);
+  float b = (float)fe_attr_f64(l->op, is_normal ? "scale" : "high", 1);
+  MlirValue v = scaled(ir, t, drawn(&e, type), is_normal ? b : b - a, a);
   fe_put(&e.k, v, e.k.out[0], t, 1, &e.each.iv);
   elements_end(&e);
   return FE_OK;
@@ -197,14 +239,29 @@ static fe_status lower_numbers(fe_lower *l, bool is_normal) {
 static fe_status lower_normal(fe_lower *l) { return lower_numbers(l, true); }
 static fe_status lower_uniform(fe_lower *l) { return lower_numbers(l, false); }
 
+/// Whether a trial that succeeds with probability p does. With a seed as
+/// numpy's binomial numbers are made: by inversion, of the rarer outcome.
+static MlirValue succeeds(elements *e, MlirValue p) {
+  fe_ir *ir = e->k.l->ir;
+  MlirType t = mlirValueGetType(p);
+  MlirValue u = drawn(e, t);
+  if (!e->seeded)
+    return fe_cmp(ir, FE_LT, u, p);
+  t = ir->f64;
+  p = fe_convert(ir, p, t, false, false);
+  MlirValue one = fe_float(ir, t, 1), q = fe_sub(ir, one, p);
+  return fe_select(ir, fe_cmp(ir, FE_LE, p, fe_float(ir, t, 0.5)),
+                   fe_cmp(ir, FE_GT, u, q),
+                   fe_cmp(ir, FE_LE, u, fe_sub(ir, one, q)));
+}
+
 static fe_status lower_bernoulli(fe_lower *l) {
   fe_ir *ir = l->ir;
-  elements e;
+  elements e = {0};
   elements_begin(&e, l, "bernoulli", 1, l->in, 1);
   MlirValue p = fe_get(&e.k, e.k.in[0], l->in_type[0], 1, &e.each.iv);
-  MlirType type = fe_compute_type(ir, l->in_type[0]);
   MlirType to = fe_storage_type(ir, l->out_type[0]);
-  MlirValue hit = fe_cmp(ir, FE_LT, unit(ir, type, e.seed, e.counter), p);
+  MlirValue hit = succeeds(&e, p);
   MlirValue v = fe_select(ir, hit, fe_number(ir, to, 1), fe_number(ir, to, 0));
   fe_store(ir, v, e.k.out[0], 1, &e.each.iv);
   elements_end(&e);
@@ -244,8 +301,14 @@ static fe_status lower_multinomial(fe_lower *l) {
   MlirValue sizes[2] = {fe_size(l, l->in[0], 0),
                         fe_index(ir, fe_attr_i64(l->op, "sample_size", 1))};
   MlirValue out = fe_out_empty(l, 0, sizes);
+  MlirValue in[2] = {l->in[0]};
+  uint32_t given;
+  bool seeded = has_seed(l, &given);
+  if (seeded)
+    in[1] =
+        fe_mersenne_numbers(l, given, false, fe_mul(ir, sizes[0], sizes[1]));
   fe_kernel k;
-  fe_kernel_begin(&k, l, "multinomial", 1, l->in, 1, &out, 0, NULL);
+  fe_kernel_begin(&k, l, "multinomial", seeded ? 2 : 1, in, 1, &out, 0, NULL);
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1), at[2];
   MlirValue classes = fe_dim(ir, k.in[0], 1), none = fe_float(ir, type, 0);
   MlirValue lowest = fe_float(ir, type, -__builtin_inf());
@@ -264,8 +327,10 @@ static fe_status lower_multinomial(fe_lower *l) {
   MlirValue total = fe_result(s.op, 0), n = fe_dim(ir, k.out[0], 1);
   fe_region samples = fe_loop(ir, n);
   MlirValue number = fe_add(ir, fe_mul(ir, rows.iv, n), samples.iv);
-  MlirValue u =
-      unit(ir, type, seed, fe_convert(ir, number, ir->i64, false, false));
+  MlirValue u = seeded ? fe_convert(ir, fe_get(&k, k.in[1], FE_F64, 1, &number),
+                                    type, false, false)
+                       : unit(ir, type, seed,
+                              fe_convert(ir, number, ir->i64, false, false));
   u = fe_mul(ir, u, total);
   // The class is the number of running sums that u has reached.
   MlirValue init[2] = {none, zero};
@@ -340,7 +405,7 @@ static fe_status lower_dropout(fe_lower *l) {
   fe_dtype t = l->in_type[0];
   bool has_ratio = !fe_is_null(l->in[1]);
   MlirValue in[3] = {l->in[0], l->in[2], l->in[1]};
-  elements e;
+  elements e = {0};
   elements_begin(&e, l, "dropout", has_ratio ? 3 : 2, in, 2);
   MlirType type = fe_compute_type(ir, t);
   MlirValue zero = fe_index(ir, 0), none = fe_float(ir, type, 0);
@@ -350,9 +415,11 @@ static fe_status lower_dropout(fe_lower *l) {
                    false, false);
   p = fe_select(ir, fe_get(&e.k, e.k.in[1], FE_BOOL, 1, &zero), p, none);
   MlirValue x = fe_get(&e.k, e.k.in[0], t, 1, &e.each.iv);
-  MlirValue keep = fe_cmp(ir, FE_GE, unit(ir, type, e.seed, e.counter), p);
-  MlirValue scaled = fe_div(ir, x, fe_sub(ir, one, p));
-  fe_put(&e.k, fe_select(ir, keep, scaled, none), e.k.out[0], t, 1, &e.each.iv);
+  MlirValue u = drawn(&e, type);
+  MlirValue keep = fe_cmp(ir, FE_GE, u,
+                          fe_convert(ir, p, mlirValueGetType(u), false, false));
+  MlirValue kept = fe_mul(ir, x, fe_div(ir, one, fe_sub(ir, one, p)));
+  fe_put(&e.k, fe_select(ir, keep, kept, none), e.k.out[0], t, 1, &e.each.iv);
   fe_put(&e.k, keep, e.k.out[1], FE_BOOL, 1, &e.each.iv);
   elements_end(&e);
   return FE_OK;
