@@ -128,3 +128,24 @@ const char *compare(fe_arena *arena, const ferrule_tensor *got,
                        i / bytes, g[i], w[i]);
   return NULL;
 }
+
+bool admissible(const ferrule_tensor *got, const fe_tensor *want) {
+  if (got->dtype != (int32_t)want->dtype || got->rank != (int32_t)want->rank ||
+      memcmp(got->dims, want->dims, want->rank * sizeof *want->dims) != 0 ||
+      !has_tolerance(want->dtype))
+    return false;
+  double low = INFINITY, high = -INFINITY;
+  bool whole = true;
+  for (int64_t i = 0; i < want->count; i++) {
+    double w = element(want->data, want->dtype, i);
+    whole = whole && w == floor(w);
+    low = fmin(low, w);
+    high = fmax(high, w);
+  }
+  for (int64_t i = 0; i < want->count; i++) {
+    double g = element(got->data, want->dtype, i);
+    if (!isfinite(g) || (whole && (g != floor(g) || g < low || g > high)))
+      return false;
+  }
+  return true;
+}

@@ -12,6 +12,7 @@
 
 typedef enum outcome {
   PASSED,
+  RANDOM,  // as it should be but for values that the standard leaves to chance
   REFUSED, // with a diagnostic that names the reason
   FAILED,  // wrong result, wrong type or shape, or an internal error
   CRASHED, // a signal, or the time or memory limit
@@ -53,6 +54,10 @@ void case_run(fe_arena *arena, const test_case *c, result *out);
 /// exactly. NULL: equal; otherwise what differs.
 const char *compare(fe_arena *arena, const ferrule_tensor *got,
                     const fe_tensor *want);
+
+/// Whether numbers left to chance may be these: whole ones where all expected
+/// ones are, and then none beyond those; finite. Type and shape are right.
+bool admissible(const ferrule_tensor *got, const fe_tensor *want);
 
 /// Prints what failed, the tables per operator and folder, the compiles that
 /// took longest and most memory. `known`: per mode, names of cases that may

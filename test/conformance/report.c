@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const outcome_names[OUTCOMES] = {"passed", "refused", "failed",
-                                             "crashed"};
+const char *const outcome_names[OUTCOMES] = {"passed", "random", "refused",
+                                             "failed", "crashed"};
 const char *const mode_names[MODES] = {"static", "dynamic"};
 
 //===-- Tables --------------------------------------------------------------//
