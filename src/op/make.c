@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/signature.h"
+#include "op/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,26 @@ static fe_status infer(maker *m, const char *op_name, unsigned n_out,
   return FE_OK;
 }
 
+/// Operators on elements have another one for strings, which the importer's
+/// rewrite puts in; here for those that rewrites make. Null: it is no such.
+static MlirOperation on_strings(fe_ir *ir, const fe_op_row *row, unsigned n_in,
+                                const MlirValue *in, unsigned n_attrs,
+                                const MlirNamedAttribute *attrs) {
+  MlirValue v = {0};
+  if (!strcmp(row->name, "Equal") && n_in == 2 && fe_is_text(in[0]) &&
+      fe_is_text(in[1]))
+    v = fe_text_equal(ir, in[0], in[1]);
+  if (!strcmp(row->name, "Cast") && n_in == 1 && !fe_is_null(in[0]))
+    for (unsigned i = 0; i < n_attrs; ++i)
+      if (mlirStringRefEqual(mlirIdentifierStr(attrs[i].name), fe_str("to")) &&
+          mlirAttributeIsAInteger(attrs[i].attribute)) {
+        fe_dtype to = (fe_dtype)mlirIntegerAttrGetValueInt(attrs[i].attribute);
+        if (fe_is_text(in[0]) != (to == FE_STRING))
+          v = fe_text_cast(ir, in[0], to);
+      }
+  return fe_is_null(v) ? (MlirOperation){0} : fe_def(v);
+}
+
 MlirOperation fe_onnx(fe_ir *ir, const char *name, unsigned n_in,
                       const MlirValue *in, unsigned n_out, unsigned n_attrs,
                       const MlirNamedAttribute *attrs) {
@@ -235,6 +256,9 @@ MlirOperation fe_onnx(fe_ir *ir, const char *name, unsigned n_in,
               "there is no such operation in the onnx dialect");
     return none;
   }
+  MlirOperation other = on_strings(ir, row, n_in, in, n_attrs, attrs);
+  if (!mlirOperationIsNull(other))
+    return other;
   fe_sig_parse(row->inputs, &m.inputs);
   fe_sig_parse(row->outputs, &m.outputs);
   const char *op_name =

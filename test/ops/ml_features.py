@@ -68,6 +68,12 @@ f.case("ArrayFeatureExtractor", [text, np.array([2, 0])], **ML)
 f.refused("OneHotEncoder", [text], cats_int64s=[1, 2], **ML)
 f.refused("OneHotEncoder", [ints(1, 4, 50)], cats_int64s=[1, 2], zeros=0,
           run_time=True, **ML)
+text = np.array(["", "a", "ß", "日本", "A"], object)
+for shape in (3, 2), (5,), (0,):
+    f.case("OneHotEncoder", [text[ints(0, 5, *shape)]], dynamic=True,
+           cats_strings=["ß", "", "zz"], **ML)
+f.refused("OneHotEncoder", [text], cats_strings=["ß", ""], zeros=0,
+          run_time=True, **ML)
 f.case("LabelEncoder", [ints(0, 6, 3, 4)], keys_int64s=[5, 1, 3],
        values_floats=flat(3), default_float=0.5, dynamic=True, version=2, **ML)
 f.case("LabelEncoder", [ints(0, 6, 7).astype(np.float32)],

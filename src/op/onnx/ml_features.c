@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Binarizer, Scaler, Normalizer, Imputer, FeatureVectorizer, OneHotEncoder,
-// LabelEncoder, ArrayFeatureExtractor.
+// ArrayFeatureExtractor.
 //
 //===----------------------------------------------------------------------===//
 #include "op/ml.h"
@@ -186,8 +186,7 @@ static fe_status expand_extractor(fe_node *n, MlirValue *results) {
 
 //===-- Tables of keys ------------------------------------------------------//
 
-/// Which of `keys` ([n], x's type) an element is: bool [dims of x][n].
-static MlirValue matches(fe_ir *ir, MlirValue x, MlirValue keys, bool nan) {
+MlirValue fe_ml_matches(fe_ir *ir, MlirValue x, MlirValue keys, bool nan) {
   int64_t last = -1;
   MlirValue wide = fe_onnx1(ir, "Unsqueeze", x, fe_constant_i64s(ir, 1, &last));
   MlirValue same = fe_onnx1(ir, "Equal", wide, keys);
@@ -239,7 +238,7 @@ static fe_status expand_one_hot(fe_node *n, MlirValue *results) {
     x = fe_ml_cast(ir, x, FE_I64);
     keys = fe_constant_i64s(ir, (unsigned)ints->n, ints->ints);
   }
-  MlirValue found = fe_ml_cast(ir, matches(ir, x, keys, false), FE_F32);
+  MlirValue found = fe_ml_cast(ir, fe_ml_matches(ir, x, keys, false), FE_F32);
   if (fe_is_null(found))
     return FE_FAILED;
   if (zeros && !zeros->i) {
@@ -248,92 +247,6 @@ static fe_status expand_one_hot(fe_node *n, MlirValue *results) {
               "an element is none of the categories");
   }
   return done(found, results);
-}
-
-/// Keys or values of any of the forms of all opsets; null when there are none.
-static MlirValue table_of(fe_node *n, const char *tensor, const char *ints,
-                          const char *floats, int64_t *count) {
-  fe_ir *ir = n->ir;
-  const fe_node_attr *a = fe_ml_attr(n, tensor);
-  fe_const c;
-  if (a) {
-    if (!fe_const_of(ir, a->value, &c))
-      return (MlirValue){0};
-    *count = c.count;
-    return fe_constant(ir, NULL, c.dtype, 1, &c.count,
-                       fe_memdup(ir->arena, c.data, c.size));
-  }
-  if ((a = fe_ml_attr(n, ints))) {
-    *count = (int64_t)a->n;
-    return fe_constant_i64s(ir, (unsigned)a->n, a->ints);
-  }
-  if ((a = fe_ml_attr(n, floats))) {
-    *count = (int64_t)a->n;
-    return fe_ml_floats(ir, a->n, a->floats);
-  }
-  return (MlirValue){0};
-}
-
-/// The default, one element of type t.
-static MlirValue default_of(fe_node *n, fe_dtype t) {
-  fe_ir *ir = n->ir;
-  const fe_node_attr *a = fe_ml_attr(n, "default_tensor");
-  int64_t one = 1;
-  fe_const c;
-  if (a)
-    return fe_const_of(ir, a->value, &c) && c.count == 1 && c.dtype == t
-               ? fe_constant(ir, NULL, t, 1, &one,
-                             fe_memdup(ir->arena, c.data, c.size))
-               : (MlirValue){0};
-  bool is_float = fe_dtype_is_float(t);
-  a = fe_ml_attr(n, is_float ? "default_float" : "default_int64");
-  if (is_float)
-    return fe_ml_cast(
-        ir, fe_ml_floats(ir, 1, &(float){a ? (float)a->f : -0.0f}), t);
-  int64_t v = a ? a->i : -1;
-  return fe_ml_cast(ir, fe_constant_i64s(ir, 1, &v), t);
-}
-
-/// The first key that matches gives the number of the value; the default lies
-/// behind the values.
-static fe_status expand_label_encoder(fe_node *n, MlirValue *results) {
-  NEEDS_ONE_INPUT(n);
-  fe_ir *ir = n->ir;
-  MlirValue x = n->in.at[0];
-  int64_t n_keys = 0, n_values = 0, last = -1;
-  MlirValue keys =
-      table_of(n, "keys_tensor", "keys_int64s", "keys_floats", &n_keys);
-  MlirValue values =
-      table_of(n, "values_tensor", "values_int64s", "values_floats", &n_values);
-  if (fe_is_null(keys) || fe_is_null(values) || n_keys != n_values ||
-      fe_ml_type(keys) == FE_STRING || fe_ml_type(values) == FE_STRING)
-    return fe_ml_error(n, NULL, "keys and values must be as many, and numbers");
-  if (fe_ml_type(keys) != fe_ml_type(x))
-    return fe_ml_error(n, NULL, "the keys have not the type of the input");
-  fe_const c;
-  bool nan = false;
-  if (fe_dtype_is_float(fe_ml_type(x)) && fe_const_of(ir, keys, &c))
-    for (int64_t i = 0; i < c.count; ++i)
-      nan |= isnan(fe_const_f64(&c, i));
-  MlirValue absent = default_of(n, fe_ml_type(values));
-  if (fe_is_null(absent))
-    return fe_ml_error(n, "default_tensor",
-                       "the default must be one element of the values' type");
-  MlirValue all[2] = {values, absent};
-  MlirNamedAttribute axis = fe_at_i64(ir, "axis", 0);
-  MlirValue table = fe_first(fe_onnx(ir, "concat", 2, all, 1, 1, &axis));
-  int64_t *numbers = FE_NEW_N(ir->arena, int64_t, n_keys + 1);
-  for (int64_t i = 0; i < n_keys; ++i)
-    numbers[i] = i;
-  int64_t *none = FE_NEW(ir->arena, int64_t);
-  *none = n_keys;
-  MlirValue which = fe_onnx1(ir, "Where", matches(ir, x, keys, nan),
-                             fe_constant_i64s(ir, (unsigned)n_keys, numbers),
-                             fe_constant(ir, NULL, FE_I64, 0, NULL, none));
-  MlirValue in[2] = {which, fe_constant_i64s(ir, 1, &last)};
-  MlirNamedAttribute keep = fe_at_i64(ir, "keepdims", 0);
-  MlirValue index = fe_first(fe_onnx(ir, "reduce_min", 2, in, 1, 1, &keep));
-  return done(fe_onnx1(ir, "Gather", table, index), results);
 }
 
 //===-- Rows ----------------------------------------------------------------//
@@ -356,21 +269,6 @@ static const fe_attr_def one_hot_attrs[] = {{"cats_int64s", FE_A_INTS, ""},
                                             {"cats_strings", FE_A_STRINGS, ""},
                                             {"zeros", FE_A_INT, "1"},
                                             {0}};
-static const fe_attr_def label_attrs[] = {
-    {"default_float", FE_A_FLOAT, "-0"},
-    {"default_int64", FE_A_INT, "-1"},
-    {"default_string", FE_A_STRING, "_Unused"},
-    {"default_tensor", FE_A_TENSOR, NULL},
-    {"keys_floats", FE_A_FLOATS, ""},
-    {"keys_int64s", FE_A_INTS, ""},
-    {"keys_strings", FE_A_STRINGS, ""},
-    {"keys_tensor", FE_A_TENSOR, NULL},
-    {"values_floats", FE_A_FLOATS, ""},
-    {"values_int64s", FE_A_INTS, ""},
-    {"values_strings", FE_A_STRINGS, ""},
-    {"values_tensor", FE_A_TENSOR, NULL},
-    {0}};
-
 #define NUMBERS "T=f32,f64,i64,i32;Y=f32"
 
 const fe_op_row fe_family_ml_features[] = {
@@ -388,7 +286,4 @@ const fe_op_row fe_family_ml_features[] = {
               "T=f32,f64,i64,i32,str;I=i64", NULL, expand_extractor, NULL),
     FE_ML_ROW("OneHotEncoder", 1, "X:T", "Y:Y", "T=f32,f64,i64,i32,str;Y=f32",
               one_hot_attrs, expand_one_hot, NULL),
-    FE_ML_ROW("LabelEncoder", 2, "X:T1", "Y:T2",
-              "T1=f32,f64,i64,i32,i16;T2=f32,f64,i64,i32,i16", label_attrs,
-              expand_label_encoder, "no texts"),
     {0}};

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 #include "op/ml.h"
+#include "op/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -333,6 +334,38 @@ static fe_status count_grams(const vectorizer *v, MlirValue tokens,
   return fe_is_null(*out) ? FE_FAILED : FE_OK;
 }
 
+/// The pool, and the input, as integers: strings are numbered by where the pool
+/// has them first.
+static fe_status read_tokens(vectorizer *v, MlirValue *x) {
+  fe_node *n = v->node;
+  fe_ir *ir = n->ir;
+  bool text = fe_is_text(*x);
+  const char *name = text ? "pool_strings" : "pool_int64s";
+  const fe_node_attr *pool = fe_ml_attr(n, name);
+  if (!pool)
+    return fe_ml_error(n, name, "there is no pool of the input's type");
+  v->n_pool = (int64_t)pool->n;
+  if (!text) {
+    v->pool = pool->ints;
+    *x = fe_ml_cast(ir, *x, FE_I64);
+    return FE_OK;
+  }
+  fe_text *texts = FE_NEW_N(ir->arena, fe_text, pool->n);
+  int64_t *numbers = FE_NEW_N(ir->arena, int64_t, pool->n);
+  fe_map first = {0};
+  for (size_t i = 0; i < pool->n; ++i) {
+    texts[i] = fe_text_of(pool->strings[i]);
+    intptr_t known = (intptr_t)fe_map_get(&first, pool->strings[i]);
+    numbers[i] = known ? known - 1 : (int64_t)i;
+    if (!known)
+      fe_map_set(ir->arena, &first, pool->strings[i],
+                 (void *)(intptr_t)(i + 1));
+  }
+  v->pool = numbers;
+  *x = fe_text_find(ir, *x, pool->n, texts, false);
+  return FE_OK;
+}
+
 static fe_status expand_vectorizer(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
   vectorizer v = {.node = n};
@@ -342,12 +375,9 @@ static fe_status expand_vectorizer(fe_node *n, MlirValue *results) {
     return fe_ml_error(n, NULL, "the input must have rank 1 or 2");
   if (read_numbers(&v) == FE_FAILED)
     return FE_FAILED;
-  const fe_node_attr *pool = fe_ml_attr(n, "pool_int64s");
-  if (!pool)
-    return fe_ml_error(n, "pool_int64s", "only pools of integers are compiled");
-  v.pool = pool->ints;
-  v.n_pool = (int64_t)pool->n;
-  MlirValue x = fe_ml_cast(ir, n->in.at[0], FE_I64);
+  MlirValue x = n->in.at[0];
+  if (read_tokens(&v, &x) == FE_FAILED)
+    return FE_FAILED;
   int64_t first = 0, flat = -1;
   if (d.rank == 1)
     x = fe_onnx1(ir, "Unsqueeze", x, fe_constant_i64s(ir, 1, &first));
@@ -376,11 +406,10 @@ const fe_op_row fe_family_tf_idf[] = {
      .since = 9,
      .inputs = "X:T",
      .outputs = "Y:Y",
-     .types = "T=i32,i64;Y=f32",
+     .types = "T=i32,i64,str;Y=f32",
      .attrs = vectorizer_attrs,
      .flags = FE_FUNCTION,
-     .expand = expand_vectorizer,
-     .limits = "no texts"},
+     .expand = expand_vectorizer},
     {.name = "NgramCount",
      .since = 9,
      .inputs = "X:T, first:I, tokens:T, child:I, column:I, weights:Y",

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/text.h"
 
 /// Without an axis the input is read as one row.
 enum { FLAT = INT32_MIN };
@@ -19,6 +20,8 @@ static fe_status infer_unique(fe_infer *f) {
   fe_dims x;
   unsigned axis = 0;
   int64_t given = fe_attr_i64(f->attrs, "axis", FLAT);
+  if (fe_in_dtype(f, 0) == FE_STRING)
+    return fe_infer_error(f, NULL, "strings are compared by their ranks");
   if (fe_in_dims(f, 0, &x) ||
       (given != FLAT && fe_axis(f, given, x.rank, &axis)))
     return FE_FAILED;
@@ -233,6 +236,30 @@ static fe_status lower_unique(fe_lower *l) {
   return FE_OK;
 }
 
+/// Of strings: as of their ranks, then the strings themselves.
+static fe_status expand_unique(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  if (n->in.n != 1 || !fe_is_text(n->in.at[0]))
+    return FE_OK;
+  MlirValue x = n->in.at[0], rank = fe_text_rank(ir, x);
+  const fe_node_attr *axis = fe_node_attr_find(n, "axis");
+  const fe_node_attr *sorted = fe_node_attr_find(n, "sorted");
+  MlirNamedAttribute a[] = {fe_at_i64(ir, "axis", axis ? axis->i : FLAT),
+                            fe_at_i64(ir, "sorted", sorted ? sorted->i : 1)};
+  MlirOperation op = fe_onnx(ir, "unique", 1, &rank, 4, 2, a);
+  if (mlirOperationIsNull(op))
+    return FE_FAILED;
+  int64_t flat = -1;
+  if (!axis)
+    x = fe_onnx1(ir, "Reshape", x, fe_constant_i64s(ir, 1, &flat));
+  MlirValue in[2] = {x, fe_result(op, 1)};
+  MlirNamedAttribute along = fe_at_i64(ir, "axis", axis ? axis->i : 0);
+  for (unsigned i = 1; i < n->n_out && i < 4; ++i)
+    results[i] = fe_result(op, i);
+  results[0] = fe_first(fe_onnx(ir, "gather", 2, in, 1, 1, &along));
+  return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
+}
+
 static const fe_attr_def attrs[] = {
     {"axis", FE_A_INT, "-2147483648"}, {"sorted", FE_A_INT, "1"}, {0}};
 
@@ -241,8 +268,10 @@ const fe_op_row fe_family_unique[] = {
      .since = 11,
      .inputs = "X:T",
      .outputs = "Y:T, indices?:I, inverse_indices?:I, counts?:I",
-     .types = "T=real,bool;I=i64",
+     .types = "T=real,bool,str;I=i64",
      .attrs = attrs,
+     .flags = FE_FUNCTION,
+     .expand = expand_unique,
      .infer = infer_unique,
      .lower = lower_unique},
     {0}};
