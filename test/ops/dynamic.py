@@ -1,7 +1,7 @@
 """Sizes that only the run knows: each model is compiled once, with open dims,
 and run with several sizes, against ONNX Runtime."""
 import numpy as np
-from harness import Family, model_of, IR_VERSION, type_of
+from harness import Family, IR_VERSION, by_runtime, model_of, type_of
 from onnx import helper, numpy_helper
 
 f = Family("dynamic")
@@ -32,6 +32,16 @@ def graph(what, nodes, inputs, feeds, constants=(), reference=None, opset=22,
     f.runs(what, helper.make_model(
         g, opset_imports=[helper.make_opsetid("", opset)],
         ir_version=IR_VERSION), feeds, reference)
+
+
+def opened(op, sets, **options):
+    """Sizes that the model has are opened, but for those that decide a rank.
+    ONNX Runtime gets the model with each set's own."""
+    want = [by_runtime(model_of(op, s, **options),
+                       {f"in{i}": a for i, a in enumerate(s)}) for s in sets]
+    f.runs(f"{op} opened", model_of(op, sets[0], **options),
+           [{f"in{i}": a for i, a in enumerate(s)} for s in sets], want=want,
+           dims=["*=?"])
 
 
 def node(op, inputs, outputs="y", **attributes):
@@ -379,6 +389,18 @@ recurrent("LSTM", "forward", 0, False,
           activations=["HardSigmoid", "Softsign", "Relu"])
 recurrent("GRU", "forward", 0, False, activations=["HardSigmoid", "Softsign"],
           clip=.5)
+
+# Everything that can be open is.
+opened("Add", [[f.normal(2, 3), f.normal(3)], [f.normal(4, 1), f.normal(5)]])
+opened("Reshape", [[f.normal(4, 6), ints(3, -1, 2)], [f.normal(5, 2),
+                                                      ints(0, 1, 2)]])
+opened("Expand", [[f.normal(1, 3), ints(2, 5, 3)], [f.normal(4, 1),
+                                                    ints(1, 1, 1)]])
+opened("ReduceSum", [[f.normal(3, 4), ints(1)], [f.normal(2, 5), ints()]])
+opened("Slice", [[f.normal(5, 6), ints(1), ints(4)],
+                 [f.normal(2, 4), ints(0, 1), ints(1, 2)]])
+opened("Conv", [[f.normal(1, 4, 9, 8), f.normal(6, 4, 3, 3), f.normal(6)],
+                [f.normal(2, 2, 7, 9), f.normal(2, 2, 1, 2), f.normal(2)]])
 
 # A rank that only the run knows is refused when compiling, and says why.
 f.refused("Reshape", [f.normal(4, 6), ints(3, -1, 2)], dynamic=True)

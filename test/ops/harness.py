@@ -197,11 +197,11 @@ class Family:
                   want and [want(*s) for s in sets])
 
     def runs(self, what, model, feeds, reference=None, rtol=None, atol=None,
-             want=None):
+             want=None, dims=()):
         """The model, compiled once, with each of several feeds."""
         try:
             onnx.save(model, self.path)
-            compiled = ferrule.load(self.path)
+            compiled = ferrule.load(self.path, dims)
         except Exception as e:
             self.fail(what, e)
             return
