@@ -93,6 +93,26 @@ g (float[N, M] x) => (float[K, L] y) {
   y = Transpose<perm = [1, 0]>(n)
 }""", [[f(n, 1)] for n in (1, 4)]),
 
+    "if, only the second branch fits what follows": ("""
+g (float[N, M] x) => (float[K, L] y) {
+  at = Constant<value_ints = [1]>()
+  one = Constant<value_ints = [1]>()
+  size = Shape<start = 1>(x)
+  c = Greater(size, one)
+  h, k = If (c) <
+    then_branch = a () => (float[N, M] p, float[N, M] q) {
+      p = Abs(x)
+      q = Exp(x)
+    },
+    else_branch = b () => (float[N] p, float[N] q) {
+      p = Squeeze(x, at)
+      q = Neg(p)
+    }>
+  n = Unsqueeze(h, at)
+  t = Transpose<perm = [1, 0]>(n)
+  y = Mul(t, k)
+}""", [[f(n, 1)] for n in (1, 4)]),
+
     "if, ranks differ until after the function that it is in": ("""
 g (float[N, M] x) => (float[K] y) {
   h = local.squeezed(x)

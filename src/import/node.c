@@ -292,7 +292,7 @@ static fe_status bind_outputs(fe_call_site *c, fe_status made) {
     if (fe_is_null(c->out[i]))
       made = fe_error(c->scope->im->diags, c->where, NULL,
                       "the operator has no output %zu ('%s')", i, name);
-    else
+    else if (!c->scope->rest) // else it is gone with its branch, unused
       made = check_size(c, c->out[i]);
     if (made == FE_OK)
       slot->value = c->out[i];
