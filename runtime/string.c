@@ -210,3 +210,35 @@ int32_t fe_rt_string_rank(fe_run *run, ferrule_tensor *args, int64_t *numbers) {
   }
   return 0;
 }
+
+//===-- Hashes --------------------------------------------------------------//
+
+static uint32_t turned(uint32_t v, unsigned bits) {
+  return v << bits | v >> (32 - bits);
+}
+
+/// MurmurHash3 of 32 bits. args: texts, result (32 bits); numbers: the seed.
+int32_t fe_rt_string_murmur(fe_run *run, ferrule_tensor *args,
+                            int64_t *numbers) {
+  (void)run;
+  const ferrule_string *x = args[0].data;
+  uint32_t *out = args[1].data;
+  int64_t n = fe_rt_count(&args[1]);
+  for (int64_t i = 0; i < n; i++) {
+    const unsigned char *at = (const unsigned char *)x[i].data;
+    uint32_t hash = (uint32_t)numbers[0];
+    for (int64_t left = x[i].size; left > 0; left -= 4, at += 4) {
+      uint32_t k = 0;
+      for (int64_t b = left < 4 ? left : 4; b-- > 0;)
+        k = k << 8 | at[b];
+      hash ^= turned(k * 0xcc9e2d51u, 15) * 0x1b873593u;
+      if (left >= 4) // what is left over is not mixed any further
+        hash = turned(hash, 13) * 5 + 0xe6546b64u;
+    }
+    hash ^= (uint32_t)x[i].size;
+    hash = (hash ^ hash >> 16) * 0x85ebca6bu;
+    hash = (hash ^ hash >> 13) * 0xc2b2ae35u;
+    out[i] = hash ^ hash >> 16;
+  }
+  return 0;
+}

@@ -64,6 +64,10 @@ for free in False, True:
         x = f.integers(0, 1 << 30, 9).astype(t) * t(1 if t(0.5) == 0 else 0.7)
         case("MurmurHash3", [x], seed=pick(0, 5), positive=pick(0, 1),
              dynamic=free)
+    case("MurmurHash3", [np.array([["", "a", "ab"], ["abc", "abcd", "z\u00fc"],
+                                   ["foobarbaz", "x" * 100, "abcdefg"]],
+                                  object)], seed=pick(0, 7),
+         positive=pick(0, 1), dynamic=free)
     case("NGramRepeatBlock", [i64([1, 2, 3, 1, 2, 3, 1, 2], [4, 4, 4, 4, 4, 4,
                                                              4, 4]),
                               n(2, 6)], ngram_size=3, dynamic=free)

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Operators that the standard has too, by now, or that are a few of its
-// operators; and MurmurHash3, a function of single elements.
+// operators; and MurmurHash3, a function of single elements, or of texts.
 //
 //===----------------------------------------------------------------------===//
 #include "op/compose.h"
@@ -309,6 +309,36 @@ static fe_status infer_murmur_hash(fe_infer *f) {
   return FE_OK;
 }
 
+/// Texts are hashed by the runtime.
+static fe_status expand_murmur_hash(fe_node *n, MlirValue *results) {
+  if (fe_x_type(fe_node_in(n, 0)) != FE_STRING)
+    return FE_OK; // the op itself
+  return fe_node_done(
+      FE_COMPOSE(
+          n->ir, "ms_murmur_hash_text", FE_VALUES(n->in.at[0]),
+          FE_ATTRS(fe_at_i64(n->ir, "positive", fe_node_int(n, "positive", 1)),
+                   fe_at_i64(n->ir, "seed", fe_node_int(n, "seed", 0)))),
+      results);
+}
+
+static fe_status lower_murmur_text(fe_lower *l) {
+  MlirValue sizes[FE_MAX_RANK];
+  MlirValue seed = fe_index(l->ir, fe_attr_i64(l->op, "seed", 0));
+  const int types[2] = {FE_STRING, (int)l->out_type[0]};
+  fe_sizes_of(l, l->in[0], sizes);
+  MlirValue out = fe_out_empty(l, 0, sizes);
+  const fe_runtime call = {.name = "string_murmur",
+                           .n_in = 1,
+                           .in = l->in,
+                           .n_out = 1,
+                           .out = &out,
+                           .types = types,
+                           .n_numbers = 1,
+                           .numbers = &seed};
+  fe_runtime_call(l, &call, l->out, NULL);
+  return FE_OK;
+}
+
 //===-- Rows ----------------------------------------------------------------//
 
 static const fe_attr_def trilu_attrs[] = {{"upper", FE_A_INT, "1"}, {0}};
@@ -373,9 +403,20 @@ const fe_op_row fe_family_contrib_misc[] = {
      .since = 1,
      .inputs = "X:T",
      .outputs = "Y:T2",
-     .types = "T=i32,u32,i64,u64,f32,f64;T2=i32,u32",
+     .types = "T=i32,u32,i64,u64,f32,f64,str;T2=i32,u32",
      .attrs = hash_attrs,
-     .flags = FE_POINTWISE,
+     .flags = FE_POINTWISE | FE_FUNCTION,
      .infer = infer_murmur_hash,
+     .expand = expand_murmur_hash,
      .scalar = murmur_hash},
+    {.name = "MurmurHashText",
+     .domain = "com.microsoft",
+     .since = 1,
+     .inputs = "X:T",
+     .outputs = "Y:T2",
+     .types = "T=str;T2=i32,u32",
+     .attrs = hash_attrs,
+     .flags = FE_INTERNAL,
+     .infer = infer_murmur_hash,
+     .lower = lower_murmur_text},
     {0}};

@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/product.h"
+#include "op/quantized.h"
 
 #include <math.h>
 #include <string.h>
@@ -190,20 +191,6 @@ static MlirValue rounded(fe_ir *ir, fe_dtype t, MlirValue v) {
   return fe_to_compute(ir, t, fe_to_storage(ir, t, v));
 }
 
-/// Limited to integers of type t, rounded already, and converted.
-static MlirValue saturated(fe_ir *ir, fe_dtype t, MlirValue v) {
-  unsigned bits = fe_dtype_bits(t);
-  bool is_signed = fe_dtype_is_signed(t);
-  MlirType type = mlirValueGetType(v);
-  MlirValue low = fe_float(ir, type, is_signed ? -ldexp(1, (int)bits - 1) : 0);
-  MlirValue high =
-      fe_float(ir, type, ldexp(1, (int)bits - (is_signed ? 1 : 0)) - 1);
-  v = fe_select(ir, fe_cmp(ir, FE_GT, v, low), v, low); // NaN too
-  v = fe_select(ir, fe_cmp(ir, FE_LT, v, high), v, high);
-  v = fe_convert(ir, v, ir->i32, false, false);
-  return fe_convert(ir, v, fe_storage_type(ir, t), false, false);
-}
-
 //===-- QuantizeLinear ------------------------------------------------------//
 
 /// Of the same integers and floats as the operators' types below.
@@ -267,7 +254,7 @@ static fe_status lower_quantize(fe_lower *l) {
     v = fe_math(ir, "roundeven", v);
   if (!fe_is_null(e.zero))
     v = fe_add(ir, v, as_f32(ir, l->in_type[2], e.zero));
-  v = integer ? saturated(ir, t, v)
+  v = integer ? fe_saturated(ir, t, v)
               : fe_limit_float8(ir, t, fe_attr_i64(l->op, "saturate", 1), v);
   l->out[0] = fe_generic_end(e.g, t, v);
   return FE_OK;
@@ -380,7 +367,7 @@ static MlirValue requantized(fe_ir *ir, const MlirValue *x, const void *user) {
   MlirValue v = fe_mul(ir, fe_convert(ir, x[0], ir->f32, false, false), scale);
   v = fe_math(ir, "roundeven", v);
   v = fe_add(ir, v, as_f32(ir, *t, x[4]));
-  return saturated(ir, *t, v);
+  return fe_saturated(ir, *t, v);
 }
 
 static fe_status lower_qlinear(fe_lower *l) {
