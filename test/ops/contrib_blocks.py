@@ -1,4 +1,5 @@
 """Weights of few bits in blocks, against ONNX Runtime."""
+import ml_dtypes
 import numpy as np
 from harness import Family
 
@@ -86,4 +87,12 @@ for bits in 4, 8:
             case("GatherBlockQuantized", [data, ids, scales, zeros],
                  constants=constants, bits=bits, block_size=size,
                  gather_axis=0, quantize_axis=1, dynamic=pick(False, [1]))
+for t in ml_dtypes.int4, ml_dtypes.uint4:
+    low = -8 if t is ml_dtypes.int4 else 0
+    four = lambda *s: f.integers(low, low + 16, *s).astype(t)
+    for zeros in None, four(9, 2):
+        case("GatherBlockQuantized", [four(9, 32), f.integers(0, 9, 4),
+                                      n(9, 2), zeros], block_size=16,
+             constants=[0, 2] + ([3] if zeros is not None else []),
+             gather_axis=0, quantize_axis=1)
 f.done()

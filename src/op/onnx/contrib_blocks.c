@@ -302,6 +302,5 @@ const fe_op_row fe_family_contrib_blocks[] = {
      .types = "T1=u8,u4,i4;T2=f32,f16,bf16;I=i32,i64",
      .attrs = gather_attrs,
      .flags = FE_FUNCTION,
-     .expand = expand_gather,
-     .limits = "data of 4 bits only as bytes"},
+     .expand = expand_gather},
     {0}};

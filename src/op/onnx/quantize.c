@@ -12,7 +12,6 @@
 #include "op/product.h"
 #include "op/quantized.h"
 
-#include <math.h>
 #include <string.h>
 
 //===-- Scales --------------------------------------------------------------//
