@@ -179,6 +179,9 @@ fe_status fe_import_if(fe_call_site *c);
 fe_status fe_import_loop(fe_call_site *c);
 fe_status fe_import_scan(fe_call_site *c);
 fe_status fe_import_flex_attention(fe_call_site *c);
+fe_status fe_import_gradient(fe_call_site *c);
+/// Whether the node names values of its graph in the attributes xs, zs and y.
+bool fe_names_values(const onnx_NodeProto *n);
 
 //===-- Loops ---------------------------------------------------------------//
 

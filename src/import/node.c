@@ -22,7 +22,8 @@ static const builtin builtins[] = {
     {"", "If", fe_import_if},
     {"", "Loop", fe_import_loop},
     {"", "Scan", fe_import_scan},
-    {"ai.onnx.preview", "FlexAttention", fe_import_flex_attention}};
+    {"ai.onnx.preview", "FlexAttention", fe_import_flex_attention},
+    {"ai.onnx.preview.training", "Gradient", fe_import_gradient}};
 
 fe_site_fn fe_site_builtin(const char *domain, const char *op_type) {
   for (size_t i = 0; i < FE_COUNT(builtins); i++)

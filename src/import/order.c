@@ -131,6 +131,12 @@ static bool is_hidden(const hidden *h, const char *name) {
 
 static void use_inner(order *o, const onnx_GraphProto *g, const hidden *outer);
 
+static void use_text(order *o, fe_raw text, const hidden *h) {
+  const char *name = fe_strndup(o->s->im->arena, (const char *)text.at, text.n);
+  if (!is_hidden(h, name))
+    use(o, name);
+}
+
 static void use_node(order *o, const onnx_NodeProto *n, const hidden *h) {
   for (size_t k = 0; k < n->input.n; k++)
     if (!is_hidden(h, FE_NAME_AT(n->input, k)))
@@ -139,6 +145,12 @@ static void use_node(order *o, const onnx_NodeProto *n, const hidden *h) {
     const onnx_AttributeProto *a = FE_PROTO_AT(AttributeProto, n->attribute, k);
     if (a->g)
       use_inner(o, a->g, h);
+    if (!fe_names_values(n))
+      continue;
+    if (a->s.n)
+      use_text(o, a->s, h);
+    for (size_t i = 0; i < a->strings.n; i++)
+      use_text(o, FE_RAW_AT(a->strings, i), h);
   }
 }
 

@@ -1,0 +1,182 @@
+"""Gradient against central differences of onnx's reference, in float64."""
+import numpy as np
+import onnx
+from harness import Family, helper, type_of
+from onnx.reference import ReferenceEvaluator
+
+import ferrule
+
+f = Family("gradient", rtol=1e-6, atol=1e-7)
+TRAINING = "ai.onnx.preview.training"
+OPSETS = [helper.make_opsetid("", 18), helper.make_opsetid(TRAINING, 1)]
+
+
+def evaluator(nodes, feeds):
+    infos = [helper.make_tensor_value_info(n, type_of(a), a.shape)
+             for n, a in feeds.items()]
+    graph = helper.make_graph(
+        nodes, "g", infos, [helper.make_empty_tensor_value_info("y")])
+    return ReferenceEvaluator(helper.make_model(
+        graph, opset_imports=OPSETS[:1], ir_version=10))
+
+
+def differences(run, feeds, name, step=1e-6):
+    """Of the sum of y by one of the feeds."""
+    x = feeds[name]
+    out = np.zeros_like(x)
+    for i in np.ndindex(*x.shape):
+        sides = []
+        for sign in 1, -1:
+            moved = x.copy()
+            moved[i] += sign * step
+            sides.append(np.sum(run.run(None, {**feeds, name: moved})[0]))
+        out[i] = (sides[0] - sides[1]) / (2 * step)
+    return out
+
+
+def node(op, inputs, output="y", **attributes):
+    return helper.make_node(op, inputs, [output], **attributes)
+
+
+def model_of(nodes, feeds, by, at=(), free=False, target="y"):
+    wanted = [f"d_{n}" for n in by]
+    infos = [helper.make_tensor_value_info(
+        n, type_of(a), [f"{n}{k}" for k in range(a.ndim)] if free else a.shape)
+        for n, a in feeds.items()]
+    last = helper.make_node("Gradient", list(at) or by, wanted, domain=TRAINING,
+                            xs=by, y=target)
+    return helper.make_model(helper.make_graph(
+        nodes + [last], "g", infos,
+        [helper.make_empty_tensor_value_info(n) for n in wanted]),
+        opset_imports=OPSETS, ir_version=10)
+
+
+def check(nodes, feeds, by, free=False):
+    what = f"{[n.op_type for n in nodes]} by {by}, " \
+           f"{[a.shape for a in feeds.values()]}"
+    run = evaluator(nodes, feeds)
+    want = [differences(run, feeds, n) for n in by]
+    onnx.save(model_of(nodes, feeds, by, free=free), f.path)
+    try:
+        got = ferrule.load(f.path).run(feeds)
+    except ferrule.Error as e:
+        f.fail(what, str(e))
+        return
+    if f.agree(what, want, got):
+        f.passed += 1
+
+
+def normal(*shape):
+    return np.asarray(f.normal(*shape, dtype=np.float64)) \
+        if shape else np.array(f.random.standard_normal())
+
+
+# Functions of one number; positive arguments, away from kinks.
+x = {"x": np.abs(normal(3, 4)) + .3}
+for op in ("Neg", "Exp", "Log", "Sqrt", "Reciprocal", "Sin", "Cos", "Sinh",
+           "Cosh", "Tanh", "Sigmoid", "Softplus", "Relu", "Abs"):
+    check([node(op, ["x"])], x, ["x"])
+    check([node(op, ["x"])], x, ["x"], free=True)
+x = {"x": normal(5, 3)}
+for op, attributes in (("Relu", {}), ("LeakyRelu", {"alpha": .3}),
+                       ("Abs", {}), ("Softmax", {"axis": 1}),
+                       ("LogSoftmax", {"axis": 0}),
+                       ("Transpose", {"perm": [1, 0]}), ("Transpose", {}),
+                       ("Flatten", {"axis": 0})):
+    parts = [node(op, ["x"], "t", **attributes), node("Mul", ["t", "t"])]
+    check(parts, x, ["x"])
+# Two operands, broadcast in every way.
+for shapes in ((3, 4), (3, 4)), ((3, 4), (4,)), ((1, 4), (3, 1)), ((), (2, 3)), \
+        ((2, 3, 4), (3, 1)):
+    pair = {n: np.asarray(np.abs(normal(*s)) + .2)
+            for n, s in zip("ab", shapes)}
+    for op in "Add", "Sub", "Mul", "Div", "Pow", "Max", "Min":
+        check([node(op, ["a", "b"])], pair, ["a", "b"])
+    check([node("Greater", ["a", "b"], "c"), node("Where", ["c", "a", "b"])],
+          pair, ["a", "b"])
+# Products.
+for a, b in ((2, 3), (3, 4)), ((3,), (3, 4)), ((2, 3), (3,)), ((3,), (3,)), \
+        ((5, 2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((1, 2, 3), (5, 3, 4)):
+    pair = {"a": normal(*a), "b": normal(*b)}
+    check([node("MatMul", ["a", "b"], "t"), node("Tanh", ["t"])], pair,
+          ["a", "b"])
+for i in range(4):
+    trans = {"transA": i % 2, "transB": i // 2, "alpha": .7, "beta": 1.3}
+    three = {"a": normal(2, 3), "b": normal(3, 4), "c": normal(4)}
+    for k, t in ("a", "transA"), ("b", "transB"):
+        if trans[t]:
+            three[k] = np.ascontiguousarray(three[k].T)
+    check([node("Gemm", ["a", "b", "c"], "t", **trans),
+           node("Sin", ["t"])], three, ["a", "b", "c"])
+# Reductions and shapes.
+x = {"x": normal(2, 3, 4)}
+axes = helper.make_node("Constant", [], ["axes"], value_ints=[0, 2])
+for op in "ReduceSum", "ReduceMean":
+    for keep in 0, 1:
+        for inputs in ["x", "axes"], ["x"]:
+            check([axes, node("Mul", ["x", "x"], "t"),
+                   node(op, ["t"] + inputs[1:], "u", keepdims=keep),
+                   node("Exp", ["u"])], x, ["x"], free=keep)
+shape = helper.make_node("Constant", [], ["s"], value_ints=[6, 4])
+check([shape, node("Reshape", ["x", "s"], "t"), node("Mul", ["t", "t"])], x,
+      ["x"])
+check([axes, node("Unsqueeze", ["x", "axes"], "t"),
+       node("Squeeze", ["t", "axes"], "u"), node("Mul", ["u", "u"])], x, ["x"])
+# A small network with a loss, some variables used twice, one not at all.
+net = {"x": normal(5, 3), "w": normal(3, 4), "b": normal(4), "v": normal(4, 2),
+       "unused": normal(2)}
+check([node("MatMul", ["x", "w"], "p"), node("Add", ["p", "b"], "q"),
+       node("Tanh", ["q"], "h"), node("MatMul", ["h", "v"], "o"),
+       node("LogSoftmax", ["o"], "l", axis=1),
+       node("ReduceMean", ["l"], "m", keepdims=0), node("Neg", ["m"], "n"),
+       node("ReduceSum", ["w"], "r", keepdims=0), node("Mul", ["r", "r"], "rr"),
+       node("Add", ["n", "rr"])], net, ["w", "b", "v", "unused"])
+
+# The reference has Erf in float32 only.
+x = normal(9)
+onnx.save(model_of([node("Erf", ["x"])], {"x": x}, ["x"]), f.path)
+if f.agree("Erf", [2 / np.sqrt(np.pi) * np.exp(-x * x)],
+           ferrule.load(f.path).run({"x": x})):
+    f.passed += 1
+
+# At other values than those of the graph.
+feeds = {"x": normal(4), "other": normal(4)}
+onnx.save(model_of([node("Sin", ["x"], "s"), node("Mul", ["s", "x"])], feeds,
+                   ["x"], at=["other"]), f.path)
+o = feeds["other"]
+if f.agree("at other values", [np.sin(o) + o * np.cos(o)],
+           ferrule.load(f.path).run(feeds)):
+    f.passed += 1
+# The second derivative; the node comes before what it needs.
+feeds = {"x": normal(4)}
+model = model_of([node("Exp", ["x"], "e"), node("Mul", ["e", "x"])], feeds,
+                 ["x"])
+model.graph.node.append(helper.make_node("Gradient", ["x"], ["second"],
+                                         domain=TRAINING, xs=["x"], y="d_x"))
+model.graph.output.append(helper.make_empty_tensor_value_info("second"))
+model.graph.node.insert(0, model.graph.node.pop())
+onnx.save(model, f.path)
+x = feeds["x"]
+if f.agree("second", [np.exp(x) * (x + 1), np.exp(x) * (x + 2)],
+           ferrule.load(f.path).run(feeds)):
+    f.passed += 1
+
+
+def refused(model, part):
+    onnx.save(model, f.path)
+    try:
+        ferrule.load(f.path)
+        f.fail(f"refused: {part}", "was accepted")
+    except ferrule.Error as e:
+        if part in str(e):
+            f.passed += 1
+        else:
+            f.fail(f"refused: {part}", str(e))
+
+
+refused(model_of([node("Round", ["x"])], feeds, ["x"]), "Round")
+refused(model_of([node("Sin", ["x"])], feeds, ["x"], target="z"), "z")
+pair = {"a": normal(3), "b": normal(3)}
+refused(model_of([node("Mul", ["a", "b"])], pair, ["a", "b"], free=True),
+        "repeated")
+f.done()
