@@ -103,6 +103,15 @@ void fe_rt_free(fe_run *run, void *data) {
     run->release(run->options->user, block->base);
 }
 
+int64_t fe_rt_bytes(int32_t dtype, int64_t n) {
+  // By number; the small types at the end have a byte each.
+  static const uint8_t bytes[] = {0,  4, 1, 1, 2, 2, 4, 8, 16, 1, 2, 8, 4, 8, 8,
+                                  16, 2, 1, 1, 1, 1, 1, 1, 1,  1, 1, 1, 1, 1};
+  if (dtype >= FERRULE_SEQUENCE)
+    return n * (int64_t)sizeof(void *);
+  return dtype < 0 || dtype >= (int32_t)sizeof bytes ? 0 : n * bytes[dtype];
+}
+
 /// Objects are taken from pieces of this size; large ones are their own.
 #define OBJECTS ((int64_t)64 << 10)
 

@@ -18,6 +18,8 @@
 
 #include "ferrule/model.h"
 
+#include <stdbool.h>
+
 /// One run of a model; lives on the stack of the run.
 typedef struct fe_run {
   const ferrule_run_options *options;          // never NULL
@@ -27,6 +29,8 @@ typedef struct fe_run {
   int32_t status;          // why fe_rt_alloc or fe_rt_output gave NULL
   char *objects;           // free room of fe_rt_object
   size_t objects_left;
+  struct fe_list *lists; // of sequences made in this run
+  int64_t n_lists, list_room;
 } fe_run;
 
 /// A kernel over a part [begin, end) of its parallel extent. `slots`: 8 bytes

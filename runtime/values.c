@@ -12,17 +12,6 @@
 
 #include <string.h>
 
-int64_t fe_rt_bytes(int32_t dtype, int64_t n) {
-  static const uint8_t bits[] = {0, 32, 8,  8,  16, 16, 32,  64, 128,
-                                 8, 16, 64, 32, 64, 64, 128, 16, 8,
-                                 8, 8,  8,  4,  4,  4,  8,   2,  2};
-  if (dtype >= FERRULE_SEQUENCE)
-    return n * (int64_t)sizeof(void *);
-  if (dtype < 0 || dtype >= (int32_t)sizeof bits)
-    return 0;
-  return bits[dtype] < 8 ? (n * bits[dtype] + 7) / 8 : n * (bits[dtype] / 8);
-}
-
 /// Where a copy is put. Without memory yet: only `used` counts.
 typedef struct packing {
   char *base;

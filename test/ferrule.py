@@ -152,9 +152,22 @@ _libc = c.CDLL(None)
 _libc.free.argtypes = [c.c_void_p]
 _libc.aligned_alloc.argtypes = [c.c_size_t, c.c_size_t]
 _libc.aligned_alloc.restype = c.c_void_p
-_allocate = ALLOCATE(
-    lambda _, size: _libc.aligned_alloc(ALIGN, (size // ALIGN + 1) * ALIGN))
-_release = RELEASE(lambda _, block: _libc.free(block))
+live = 0  # blocks that runs have taken and nobody has given back
+
+
+def _take(_, size):
+    global live
+    live += 1
+    return _libc.aligned_alloc(ALIGN, (size // ALIGN + 1) * ALIGN)
+
+
+def _give(_, block):
+    global live
+    live -= 1
+    _libc.free(block)
+
+
+_allocate, _release = ALLOCATE(_take), RELEASE(_give)
 
 
 def _call(function, path, output, dims=(), **options):
@@ -336,7 +349,7 @@ class Model:
             t = run.outputs[i]
             results[name] = _value(t)
             if t.data:
-                _libc.free(t.data)
+                _give(None, t.data)
         return results
 
     def _check(self, status):

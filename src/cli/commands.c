@@ -46,7 +46,11 @@ const fe_command fe_commands[] = {
              "  ferrule run models/mnist8/model.onnx --verify models/mnist8\n\n"
              "The last one reads input_0.npy and so on from that folder, and "
              "compares with\noutput_0.npy and so on; exit code 1 when they "
-             "differ.",
+             "differ.\n\n"
+             "Strings are arrays of NumPy's 'U' or 'S'. A sequence is several "
+             "files: of\n--input s=in.npy the items are in.0.npy, in.1.npy and "
+             "so on; a map is\nin.keys.npy and in.values.npy; an optional is "
+             "in.npy, or no file (--input s=).",
      .options = fe_run_options,
      .compiles = true,
      .run = fe_cmd_run},

@@ -7,6 +7,7 @@
 #include "api/session.h"
 #include "cli/cli.h"
 #include "import/count.h"
+#include "ir/value_type.h"
 #include "op/flops.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ static void print_value(fe_session *s, const char *what, MlirType type,
       mlirAttributeIsNull(name) ? fe_str("?") : mlirStringAttrGetValue(name);
   printf("%-8s %.*s: ", what, (int)text.length, text.data);
   if (!mlirTypeIsARankedTensor(type)) {
-    puts("not a tensor");
+    puts(fe_type_text(&s->ir, type));
     return;
   }
   printf("%s[",

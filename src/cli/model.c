@@ -8,6 +8,7 @@
 
 #include "base/base.h"
 #include "cli/npy.h"
+#include "cli/values.h"
 #include "ir/ir.h"
 
 #include <dlfcn.h>
@@ -63,6 +64,7 @@ int fe_loaded_open(fe_cli *c, const char *path, fe_loaded *m) {
   }
   m->inputs = calloc(m->model->n_inputs + 1, sizeof *m->inputs);
   m->outputs = calloc(m->model->n_outputs + 1, sizeof *m->outputs);
+  m->values = fe_arena_create(NULL);
   if (m->inputs && m->outputs)
     return 0;
   fe_cli_error(c, "out of memory");
@@ -70,10 +72,10 @@ int fe_loaded_open(fe_cli *c, const char *path, fe_loaded *m) {
 }
 
 void fe_loaded_close(fe_loaded *m) {
-  for (unsigned i = 0; m->model && m->inputs && i < m->model->n_inputs; i++)
-    free(m->inputs[i].data);
   for (unsigned i = 0; m->model && m->outputs && i < m->model->n_outputs; i++)
     free(m->outputs[i].data);
+  if (m->values)
+    fe_arena_destroy(m->values);
   free(m->inputs);
   free(m->outputs);
   free(m->arena);
@@ -99,13 +101,11 @@ int fe_loaded_input(fe_cli *c, fe_loaded *m, const char *name, unsigned i,
       return EXIT_USAGE;
     }
   }
-  free(m->inputs[i].data);
-  const char *wrong = fe_npy_read(path, &m->inputs[i]);
-  if (!wrong) {
-    fe_npy_as(&m->inputs[i], m->model->inputs[i].dtype);
+  const char *wrong =
+      fe_value_from_files(m->values, path, &m->model->inputs[i], &m->inputs[i]);
+  if (!wrong)
     return 0;
-  }
-  fe_cli_error(c, "%s: %s", path, wrong);
+  fe_cli_error(c, "%s", wrong);
   return EXIT_REFUSED;
 }
 
@@ -151,6 +151,9 @@ static void fill(ferrule_tensor *t, int64_t n, uint64_t *state) {
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
     switch (t->dtype) {
+    case FERRULE_STRING:
+      ((ferrule_string *)t->data)[i] = (ferrule_string){u < 0.5 ? "a" : "b", 1};
+      break;
     case FERRULE_F32:
       ((float *)t->data)[i] = f;
       break;
@@ -186,29 +189,44 @@ static void fill(ferrule_tensor *t, int64_t n, uint64_t *state) {
   }
 }
 
+typedef struct fe_random {
+  const fe_cli *cli;
+  fe_loaded *m;
+  uint64_t state;
+} fe_random;
+
+static bool random_tensor(fe_value_maker *maker, ferrule_tensor *t) {
+  fe_random *r = maker->user;
+  int64_t n = fe_tensor_elements(t);
+  size_t size = fe_element_size(t->dtype);
+  if (n < 0 || !size || (uint64_t)n > SIZE_MAX / 4 / size)
+    return false;
+  t->data = fe_alloc(maker->arena, (size_t)n * size + 1);
+  t->capacity = (int64_t)((size_t)n * size);
+  fill(t, n, &r->state);
+  return true;
+}
+
+static int64_t random_dim(fe_value_maker *maker, int64_t dim) {
+  fe_random *r = maker->user;
+  return dim >= 0           ? dim
+         : dim == INT64_MIN ? 1
+                            : symbol_value(r->cli, r->m, -1 - dim);
+}
+
 int fe_loaded_randomize(fe_cli *c, fe_loaded *m, uint64_t seed) {
-  uint64_t state = seed * 2654435769u + 88172645463325252ull;
+  fe_random r = {c, m, seed * 2654435769u + 88172645463325252ull};
+  fe_value_maker maker = {random_tensor, random_dim, m->values, &r};
   for (unsigned i = 0; i < m->model->n_inputs; i++) {
     const ferrule_value_info *v = &m->model->inputs[i];
-    ferrule_tensor *t = &m->inputs[i];
-    if (t->data)
+    if (m->inputs[i].data)
       continue;
-    t->dtype = v->dtype;
-    t->rank = v->rank;
-    for (int d = 0; d < v->rank; d++)
-      t->dims[d] = v->dims[d] >= 0 ? v->dims[d]
-                   : v->dims[d] == INT64_MIN
-                       ? 1
-                       : symbol_value(c, m, -1 - v->dims[d]);
-    int64_t n = fe_tensor_elements(t);
-    size_t size = fe_element_size(t->dtype);
-    if (n < 0 || !size || (uint64_t)n > SIZE_MAX / 2 / size ||
-        !(t->data = malloc((size_t)n * size + 1))) {
+    ferrule_tensor made;
+    if (!fe_value_make(&maker, v, &made)) {
       fe_cli_error(c, "input '%s' cannot be made up; give --input", v->name);
       return EXIT_REFUSED;
     }
-    t->capacity = (int64_t)((size_t)n * size);
-    fill(t, n, &state);
+    m->inputs[i] = made;
   }
   return 0;
 }
@@ -230,42 +248,32 @@ static void give_memory(void *user, void *block) {
   free(block);
 }
 
-/// "float32[batch,3]", or of what is given, when that is not NULL.
-static const char *shape_text(const fe_loaded *m, const ferrule_value_info *v,
-                              const ferrule_tensor *t, char *out, size_t size) {
-  int rank = t ? t->rank : v->rank;
-  size_t n = (size_t)snprintf(out, size, "%s[",
-                              fe_element_name(t ? t->dtype : v->dtype));
-  for (int d = 0; d < rank && n < size; d++) {
-    int64_t dim = t ? t->dims[d] : v->dims[d];
-    const char *comma = d ? "," : "";
-    n += (size_t)(dim >= 0 ? snprintf(out + n, size - n, "%s%lld", comma,
-                                      (long long)dim)
-                           : snprintf(out + n, size - n, "%s%s", comma,
-                                      dim == INT64_MIN
-                                          ? "?"
-                                          : m->model->symbols[-1 - dim]));
-  }
-  if (n < size)
-    snprintf(out + n, size - n, "]");
-  return out;
-}
-
 /// Says which input does not fit.
 static void show_bad_inputs(fe_cli *c, const fe_loaded *m) {
-  char want[512], got[512];
   for (unsigned i = 0; i < m->model->n_inputs; i++) {
     const ferrule_value_info *v = &m->model->inputs[i];
     const ferrule_tensor *t = &m->inputs[i];
     bool fits = t->dtype == v->dtype && t->rank == v->rank;
     for (int d = 0; fits && d < v->rank; d++)
       fits = v->dims[d] < 0 || v->dims[d] == t->dims[d];
-    if (fits)
-      continue;
-    fe_cli_error(c, "input '%s' is to be %s, not %s", v->name,
-                 shape_text(m, v, NULL, want, sizeof want),
-                 shape_text(m, v, t, got, sizeof got));
-    return;
+    const char *want = fe_value_text(m->values, v, m->model->symbols);
+    if (!fits) {
+      ferrule_value_info got = {
+          .dtype = t->dtype, .rank = t->rank, .dims = t->dims};
+      fe_cli_error(c, "input '%s' is to be %s, not %s", v->name, want,
+                   fe_value_text(m->values, &got, m->model->symbols));
+      return;
+    }
+    // what it holds is checked alone, as far as it goes without symbols
+    int64_t symbols[FERRULE_MAX_SYMBOLS];
+    ferrule_model one = *m->model;
+    one.n_inputs = 1;
+    one.inputs = v;
+    if (v->dtype >= FERRULE_STRING && ferrule_model_symbols(&one, t, symbols)) {
+      fe_cli_error(c, "what input '%s' holds does not fit its type, %s",
+                   v->name, want);
+      return;
+    }
   }
   fe_cli_error(c, "the sizes of the inputs contradict each other: a dimension "
                   "of one name has different sizes");

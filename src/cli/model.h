@@ -10,6 +10,7 @@
 #ifndef FE_CLI_MODEL_H
 #define FE_CLI_MODEL_H
 
+#include "base/base.h"
 #include "cli/cli.h"
 
 typedef struct fe_loaded {
@@ -17,6 +18,7 @@ typedef struct fe_loaded {
   ferrule_program *program; // or
   void *library;
   ferrule_tensor *inputs, *outputs;
+  fe_arena *values; // what inputs point to
   void *arena;
   int64_t arena_size;
   ferrule_pool *pool;
@@ -27,7 +29,8 @@ typedef struct fe_loaded {
 /// Opens `path`; an exit code, 0 when done. Always close.
 int fe_loaded_open(fe_cli *c, const char *path, fe_loaded *m);
 void fe_loaded_close(fe_loaded *m);
-/// Sets input `name` (NULL: number `i`) from a .npy file.
+/// Sets input `name` (NULL: number `i`) from a .npy file, or several where it
+/// is no tensor (cli/values.h).
 int fe_loaded_input(fe_cli *c, fe_loaded *m, const char *name, unsigned i,
                     const char *path);
 /// The same from the value of --input: NAME=FILE, or FILE for a sole input.

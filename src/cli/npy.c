@@ -47,6 +47,7 @@ static const fe_element elements[] = {
     {FERRULE_I4, 1, "i1", "int4"},
     {FERRULE_U2, 1, "u1", "uint2"},
     {FERRULE_I2, 1, "i1", "int2"},
+    {FERRULE_STRING, sizeof(ferrule_string), NULL, "string"},
 };
 
 static const fe_element *element(int dtype) {
@@ -104,7 +105,14 @@ static const char *parse_shape(const char *at, ferrule_tensor *out) {
   return NULL;
 }
 
-static const char *parse_header(const char *header, ferrule_tensor *out) {
+/// What lies in the file for each element.
+typedef struct fe_stored {
+  size_t size;
+  bool wide; // of strings: UTF-32, else bytes
+} fe_stored;
+
+static const char *parse_header(const char *header, ferrule_tensor *out,
+                                fe_stored *stored) {
   const char *descr = value_of(header, "'descr'"),
              *order = value_of(header, "'fortran_order'"),
              *shape = value_of(header, "'shape'");
@@ -119,18 +127,112 @@ static const char *parse_header(const char *header, ferrule_tensor *out) {
     descr++;
   out->dtype = 0;
   for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) {
-    size_t n = strlen(elements[i].descr);
-    if (!strncmp(descr, elements[i].descr, n) && descr[n] == '\'') {
+    size_t n = elements[i].descr ? strlen(elements[i].descr) : 0;
+    if (n && !strncmp(descr, elements[i].descr, n) && descr[n] == '\'') {
       out->dtype = elements[i].dtype;
+      stored->size = elements[i].size;
       break;
     }
   }
+  if (*descr == 'U' || *descr == 'S') {
+    char *end;
+    unsigned long n = strtoul(descr + 1, &end, 10);
+    if (end > descr + 1 && *end == '\'' && n <= UINT32_MAX / 4) {
+      out->dtype = FERRULE_STRING;
+      *stored = (fe_stored){*descr == 'U' ? 4 * n : n, *descr == 'U'};
+    }
+  }
+  if (*descr == 'O')
+    return "it has Python objects; save strings as x.astype('U')";
   if (!out->dtype)
-    return "its element type is not a number";
+    return "its element type is neither a number nor a string";
   return parse_shape(shape + 1, out);
 }
 
+/// Writes a code point as UTF-8 at `to` (NULL: only counts); gives the bytes.
+static size_t put_utf8(uint32_t c, char *to) {
+  size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+  for (size_t i = n; to && i-- > 1; c >>= 6)
+    to[i] = (char)(0x80 | (c & 0x3f));
+  if (to)
+    to[0] = (char)(n == 1 ? c : (0xf00u >> n & 0xf0) | c);
+  return n;
+}
+
+/// Reads a code point; what is no UTF-8 counts byte by byte.
+static uint32_t get_utf8(const ferrule_string *s, int64_t *at) {
+  unsigned char c = (unsigned char)s->data[(*at)++];
+  int more = c >= 0xf0 && c < 0xf8   ? 3
+             : c >= 0xe0 && c < 0xf0 ? 2
+             : c >= 0xc2 && c < 0xe0 ? 1
+                                     : 0;
+  if (!more || s->size - *at < more)
+    return c;
+  uint32_t code = c & (0x3f >> more);
+  for (int i = 0; i < more; i++) {
+    unsigned char next = (unsigned char)s->data[*at + i];
+    if ((next & 0xc0) != 0x80)
+      return c;
+    code = code << 6 | (next & 0x3f);
+  }
+  *at += more;
+  return code;
+}
+
+/// Characters of one stored string, without the zeros that pad it.
+static size_t decode(const char *from, const fe_stored *stored, char *to) {
+  size_t unit = stored->wide ? 4 : 1, n = stored->size / unit, bytes = 0;
+  for (uint32_t c = 0; n; n--) {
+    memcpy(&c, from + (n - 1) * unit, unit);
+    if (c)
+      break;
+  }
+  for (size_t i = 0; i < n; i++) {
+    uint32_t c = 0;
+    memcpy(&c, from + i * unit, unit);
+    if (stored->wide)
+      bytes += put_utf8(c, to ? to + bytes : NULL);
+    else if (to)
+      to[bytes++] = (char)c;
+    else
+      bytes++;
+  }
+  return bytes;
+}
+
+/// Stored strings at out->data become those of the interface.
+static const char *to_strings(ferrule_tensor *out, const fe_stored *stored) {
+  char *raw = out->data;
+  size_t n = (size_t)fe_tensor_elements(out), bytes = n * 16;
+  for (size_t i = 0; i < n; i++)
+    bytes += decode(raw + i * stored->size, stored, NULL);
+  ferrule_string *s = aligned_alloc(16, (bytes / 16 + 1) * 16);
+  if (!s) {
+    free(raw);
+    out->data = NULL;
+    return "out of memory";
+  }
+  char *text = (char *)(s + n);
+  for (size_t i = 0; i < n; i++) {
+    size_t k = decode(raw + i * stored->size, stored, text);
+    s[i] = (ferrule_string){text, (int64_t)k};
+    text += k;
+  }
+  free(raw);
+  out->data = s;
+  out->capacity = (int64_t)bytes;
+  return NULL;
+}
+
+void fe_npy_moved(ferrule_tensor *t, const void *old) {
+  ferrule_string *s = t->data;
+  for (int64_t i = 0; t->dtype == FERRULE_STRING && i < fe_tensor_elements(t);
+       i++)
+    s[i].data = (char *)t->data + (s[i].data - (const char *)old);
+}
+
 static const char *read_open(FILE *f, ferrule_tensor *out) {
+  fe_stored stored = {0};
   unsigned char start[12];
   if (fread(start, 1, 10, f) != 10 || memcmp(start, "\x93NUMPY", 6))
     return "it is not a .npy file";
@@ -148,14 +250,15 @@ static const char *read_open(FILE *f, ferrule_tensor *out) {
   const char *wrong = "it is truncated";
   if (fread(header, 1, length, f) == length) {
     header[length] = 0;
-    wrong = parse_header(header, out);
+    wrong = parse_header(header, out, &stored);
   }
   free(header);
   if (wrong)
     return wrong;
   int64_t n = fe_tensor_elements(out);
-  size_t size = fe_element_size(out->dtype);
-  if (n < 0 || (uint64_t)n > SIZE_MAX / 2 / size)
+  size_t size = stored.size;
+  if (n < 0 || (size && (uint64_t)n > SIZE_MAX / 4 / size) ||
+      (uint64_t)n > SIZE_MAX / 64)
     return "its shape is too large";
   size *= (size_t)n;
   // a claimed size that the file does not have must not be allocated
@@ -168,7 +271,7 @@ static const char *read_open(FILE *f, ferrule_tensor *out) {
     return "out of memory";
   out->capacity = (int64_t)size;
   if (fread(out->data, 1, size, f) == size)
-    return NULL;
+    return out->dtype == FERRULE_STRING ? to_strings(out, &stored) : NULL;
   free(out->data);
   out->data = NULL;
   return "it cannot be read";
@@ -186,14 +289,48 @@ const char *fe_npy_read(const char *path, ferrule_tensor *out) {
 
 void fe_npy_as(ferrule_tensor *t, int dtype) {
   const fe_element *have = element(t->dtype), *want = element(dtype);
-  if (have && want && !strcmp(have->descr, want->descr))
+  if (have && want && have->descr && want->descr &&
+      !strcmp(have->descr, want->descr))
     t->dtype = dtype;
+}
+
+/// As code points, each string padded to the same length; gives that length.
+static size_t widest(const ferrule_tensor *t) {
+  const ferrule_string *s = t->data;
+  size_t most = 1; // NumPy has no 'U0' in files
+  for (int64_t i = 0; i < fe_tensor_elements(t); i++) {
+    size_t n = 0;
+    for (int64_t at = 0; at < s[i].size; n++)
+      get_utf8(&s[i], &at);
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
+static bool write_strings(FILE *f, const ferrule_tensor *t, size_t width) {
+  const ferrule_string *s = t->data;
+  bool ok = true;
+  for (int64_t i = 0; ok && i < fe_tensor_elements(t); i++) {
+    size_t n = 0;
+    for (int64_t at = 0; ok && n < width; n++) {
+      uint32_t c = at < s[i].size ? get_utf8(&s[i], &at) : 0;
+      ok = fwrite(&c, 1, sizeof c, f) == sizeof c;
+    }
+  }
+  return ok;
 }
 
 const char *fe_npy_write(const char *path, const ferrule_tensor *t) {
   const fe_element *e = element(t->dtype);
   if (!e)
     return "its element type has no NumPy equivalent";
+  bool strings = t->dtype == FERRULE_STRING;
+  size_t width = strings ? widest(t) : 0;
+  char descr[32];
+  if (strings)
+    snprintf(descr, sizeof descr, "U%zu", width);
+  else
+    snprintf(descr, sizeof descr, "%s", e->descr);
   char shape[FERRULE_MAX_RANK * 22 + 4], header[sizeof shape + 128];
   int at = 0;
   for (int i = 0; i < t->rank; i++)
@@ -202,7 +339,7 @@ const char *fe_npy_write(const char *path, const ferrule_tensor *t) {
   shape[at] = 0;
   int n = snprintf(header, sizeof header,
                    "{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }",
-                   e->size == 1 ? "|" : "<", e->descr, shape);
+                   e->size == 1 ? "|" : "<", descr, shape);
   int padded = (10 + n + 1 + 63) / 64 * 64 - 10;
   unsigned char start[10] = "\x93NUMPY\1";
   start[8] = (unsigned char)padded;
@@ -213,7 +350,8 @@ const char *fe_npy_write(const char *path, const ferrule_tensor *t) {
   fwrite(start, 1, sizeof start, f);
   fprintf(f, "%s%*s\n", header, padded - n - 1, "");
   size_t size = e->size * (size_t)fe_tensor_elements(t);
-  bool ok = fwrite(t->data, 1, size, f) == size;
+  bool ok = strings ? write_strings(f, t, width)
+                    : fwrite(t->data, 1, size, f) == size;
   ok &= !fclose(f);
   return ok ? NULL : "it cannot be written";
 }

@@ -13,12 +13,15 @@
 
 #include "ferrule/model.h"
 
-/// Reads a file into *out (data: malloc, the caller's). NULL, or what is wrong.
+/// Reads a file into *out (data: malloc, the caller's; strings have their
+/// characters in it too). NULL, or what is wrong.
 const char *fe_npy_read(const char *path, ferrule_tensor *out);
 /// The same data as a type that NumPy lacks, when that is written so.
 void fe_npy_as(ferrule_tensor *t, int dtype);
 /// NULL, or what went wrong.
 const char *fe_npy_write(const char *path, const ferrule_tensor *t);
+/// A tensor of strings as read, of which `data` is a copy of `old`.
+void fe_npy_moved(ferrule_tensor *t, const void *old);
 /// Bytes of one element; 0 for types without a fixed size.
 size_t fe_element_size(int dtype);
 const char *fe_element_name(int dtype); // "float32"

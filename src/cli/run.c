@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "cli/model.h"
 #include "cli/npy.h"
+#include "cli/values.h"
 #include "ir/ir.h"
 
 #include <errno.h>
@@ -107,7 +108,14 @@ static void print_shape(const ferrule_tensor *t) {
   printf("]");
 }
 
-static void print_output(const char *name, const ferrule_tensor *tensor) {
+static void print_string(const ferrule_string *s) {
+  printf(" \"%.*s%s\"", (int)(s->size < 60 ? s->size : 60),
+         s->data ? s->data : "", s->size < 60 ? "" : "...");
+}
+
+static void print_output(const char *name, const ferrule_tensor *tensor,
+                         void *user) {
+  (void)user;
   int64_t n;
   ferrule_tensor numbers = numbers_of(tensor, &n), *t = &numbers;
   int64_t shown = n < 8 ? n : 8;
@@ -115,8 +123,13 @@ static void print_output(const char *name, const ferrule_tensor *tensor) {
   print_shape(tensor);
   printf(" =");
   for (int64_t i = 0; i < shown; i++)
-    printf(" %.6g", element(t, i));
-  if (shown < n) {
+    if (t->dtype == FERRULE_STRING)
+      print_string((const ferrule_string *)t->data + i);
+    else
+      printf(" %.6g", element(t, i));
+  if (shown < n && t->dtype == FERRULE_STRING) {
+    printf(" ...");
+  } else if (shown < n) {
     double low = INFINITY, high = -INFINITY, sum = 0;
     for (int64_t i = 0; i < n; i++) {
       double v = element(t, i);
@@ -130,6 +143,31 @@ static void print_output(const char *name, const ferrule_tensor *tensor) {
 }
 
 //===-- Comparison ----------------------------------------------------------//
+
+static bool compare_strings(const char *name, const ferrule_tensor *got,
+                            const ferrule_tensor *want) {
+  const ferrule_string *a = got->data, *b = want->data;
+  int64_t n = fe_tensor_elements(got), wrong = 0, first = 0;
+  for (int64_t i = n; i-- > 0;)
+    if (a[i].size != b[i].size ||
+        (a[i].size && memcmp(a[i].data, b[i].data, (size_t)a[i].size))) {
+      wrong++;
+      first = i;
+    }
+  printf("%s: ", name);
+  print_shape(got);
+  if (!wrong) {
+    printf(" matches\n");
+    return true;
+  }
+  printf(" differs in %lld of %lld elements; first at %lld:", (long long)wrong,
+         (long long)n, (long long)first);
+  print_string(&a[first]);
+  printf(", should be");
+  print_string(&b[first]);
+  printf("\n");
+  return false;
+}
 
 /// Says how `got` differs from `want`; true when it does not.
 static bool compare(const fe_run_request *r, const char *name,
@@ -146,6 +184,8 @@ static bool compare(const fe_run_request *r, const char *name,
     printf("\n");
     return false;
   }
+  if (got->dtype == FERRULE_STRING)
+    return compare_strings(name, got, want);
   int64_t n, wrong = 0, worst = 0;
   ferrule_tensor have = numbers_of(got, &n), need = numbers_of(want, &n);
   double max_error = 0;
@@ -175,22 +215,48 @@ static bool compare(const fe_run_request *r, const char *name,
   return !wrong;
 }
 
+/// The tensors of a value, in order.
+typedef struct tensor_list {
+  fe_arena *arena;
+  fe_vec(const ferrule_tensor *) tensors;
+  fe_vec(const char *) names;
+} tensor_list;
+
+static void list_tensor(const char *name, const ferrule_tensor *t, void *user) {
+  tensor_list *l = user;
+  fe_push(l->arena, &l->tensors, t);
+  fe_push(l->arena, &l->names, name);
+}
+
+static bool compare_values(const fe_run_request *r, fe_arena *arena,
+                           const char *name, const ferrule_tensor *got,
+                           const ferrule_tensor *want) {
+  tensor_list a = {.arena = arena}, b = {.arena = arena};
+  fe_value_tensors(arena, name, got, list_tensor, &a);
+  fe_value_tensors(arena, name, want, list_tensor, &b);
+  bool same = a.tensors.n == b.tensors.n;
+  if (!same)
+    printf("%s: has %zu tensors, should have %zu\n", name, a.tensors.n,
+           b.tensors.n);
+  for (size_t i = 0; i < a.tensors.n && i < b.tensors.n; i++)
+    same &= compare(r, a.names.at[i], a.tensors.at[i], b.tensors.at[i]);
+  return same;
+}
+
 static int verify(fe_cli *c, const fe_run_request *r, fe_loaded *m) {
   int code = 0;
   for (unsigned i = 0; i < m->model->n_outputs; i++) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/output_%u.npy", r->verify, i);
+    const ferrule_value_info *info = &m->model->outputs[i];
+    const char *path = fe_printf(m->values, "%s/output_%u.npy", r->verify, i);
     ferrule_tensor want;
-    const char *wrong = fe_npy_read(path, &want);
+    const char *wrong = fe_value_from_files(m->values, path, info, &want);
     if (wrong) {
-      fe_cli_error(c, "%s: %s", path, wrong);
+      fe_cli_error(c, "%s", wrong);
       code = EXIT_REFUSED;
-      continue;
+    } else if (!compare_values(r, m->values, info->name, &m->outputs[i],
+                               &want)) {
+      code = EXIT_REFUSED;
     }
-    fe_npy_as(&want, m->outputs[i].dtype);
-    if (!compare(r, m->model->outputs[i].name, &m->outputs[i], &want))
-      code = EXIT_REFUSED;
-    free(want.data);
   }
   return code;
 }
@@ -230,23 +296,41 @@ static void file_name(const char *name, char *out, size_t size) {
   out[n] = 0;
 }
 
+static void print_written(const char *path) { printf("wrote %s\n", path); }
+
 static int write_outputs(fe_cli *c, const char *folder, fe_loaded *m) {
   if (mkdir(folder, 0777) && errno != EEXIST) {
     fe_cli_error(c, "%s: %s", folder, strerror(errno));
     return EXIT_REFUSED;
   }
   for (unsigned i = 0; i < m->model->n_outputs; i++) {
-    char name[200], path[4096];
+    char name[200];
     file_name(m->model->outputs[i].name, name, sizeof name);
-    snprintf(path, sizeof path, "%s/%s.npy", folder, name);
-    const char *wrong = fe_npy_write(path, &m->outputs[i]);
+    const char *path = fe_printf(m->values, "%s/%s.npy", folder, name);
+    const char *wrong =
+        fe_value_to_files(m->values, path, &m->outputs[i], print_written);
     if (wrong) {
-      fe_cli_error(c, "%s: %s", path, wrong);
+      fe_cli_error(c, "%s", wrong);
       return EXIT_REFUSED;
     }
-    printf("wrote %s\n", path);
   }
   return 0;
+}
+
+static void print_value(const fe_loaded *m, unsigned i) {
+  const ferrule_value_info *info = &m->model->outputs[i];
+  const ferrule_tensor *v = &m->outputs[i];
+  if (v->dtype >= FERRULE_SEQUENCE) {
+    const void *object = *(const void *const *)v->data;
+    printf("%s: %s", info->name,
+           fe_value_text(m->values, info, m->model->symbols));
+    if (v->dtype == FERRULE_SEQUENCE)
+      printf(", %lld items\n",
+             (long long)((const ferrule_sequence *)object)->count);
+    else
+      printf("%s\n", object ? "" : ", nothing");
+  }
+  fe_value_tensors(m->values, info->name, v, print_output, NULL);
 }
 
 static int run_loaded(fe_cli *c, const fe_run_request *r, fe_loaded *m) {
@@ -263,7 +347,7 @@ static int run_loaded(fe_cli *c, const fe_run_request *r, fe_loaded *m) {
     code = verify(c, r, m);
   } else {
     for (unsigned i = 0; i < m->model->n_outputs; i++)
-      print_output(m->model->outputs[i].name, &m->outputs[i]);
+      print_value(m, i);
   }
   if (!c->quiet)
     fprintf(stderr, "%s%.3f ms\n", m->program ? "compiled, ran in " : "ran in ",

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "import/import.h"
+#include "op/sequence.h"
 
 #include <string.h>
 
@@ -64,18 +65,19 @@ static void end_branch(fe_ir *ir, branch *b, size_t n, const MlirType *types) {
   fe_point outside = fe_point_save(ir);
   fe_point_at_end(ir, b->block);
   for (size_t i = 0; i < n; i++)
-    b->out[i] = fe_cast_tensor(ir, b->out[i], types[i]);
+    b->out[i] = fe_value_cast(ir, b->out[i], types[i]);
   FE_OP(ir, "scf.yield", .n_operands = (unsigned)n, .operands = b->out);
   fe_point_restore(ir, outside);
 }
 
-static unsigned rank_of(MlirValue v) {
-  return mlirTypeIsARankedTensor(mlirValueGetType(v)) ? fe_rank(v) : 0;
+static bool is_tensor(MlirValue v) {
+  return mlirTypeIsARankedTensor(mlirValueGetType(v));
 }
 
 static bool ranks_differ(const branch *a, const branch *b, size_t n) {
   for (size_t i = 0; i < n; i++)
-    if (rank_of(a->out[i]) != rank_of(b->out[i]))
+    if (is_tensor(a->out[i]) && is_tensor(b->out[i]) &&
+        fe_rank(a->out[i]) != fe_rank(b->out[i]))
       return true;
   return false;
 }

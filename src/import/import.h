@@ -110,6 +110,10 @@ fe_slot *fe_scope_add(fe_scope *s, const char *name);
 int fe_scope_opset(const fe_scope *s, const char *domain);
 const char *fe_domain(const onnx_NodeProto *n); // "" for ai.onnx
 
+/// The type of what a sequence or optional holds, or of an object; null: not
+/// one of those that are supported. Names of dims mean nothing there.
+MlirType fe_import_type(fe_ir *ir, const onnx_TypeProto *p);
+
 /// Constant with the contents of a tensor, blobs staying in their file.
 MlirValue fe_import_tensor(fe_import *im, const fe_tensor *t);
 
@@ -166,6 +170,10 @@ FE_NODISCARD fe_status fe_site_graph(const fe_call_site *c, const char *name,
 /// Another fresh scope like `s`, for making the same body again.
 fe_scope *fe_scope_again(const fe_scope *s);
 fe_status fe_too_many_nodes(const fe_call_site *c); // reports
+/// `v`, where it holds tensors of any rank, as holding ones of the rank that
+/// the graph declares for `name`, less `less`.
+MlirValue fe_with_rank(fe_call_site *c, MlirValue v, const onnx_GraphProto *g,
+                       const char *name, int less);
 FE_NODISCARD fe_status fe_node_import(fe_scope *s, const onnx_NodeProto *n);
 /// The value of a name in messages: "node 'x'" where it has a name, else what
 /// it makes.
@@ -178,6 +186,7 @@ fe_status fe_import_constant(fe_call_site *c);
 fe_status fe_import_if(fe_call_site *c);
 fe_status fe_import_loop(fe_call_site *c);
 fe_status fe_import_scan(fe_call_site *c);
+fe_status fe_import_sequence_map(fe_call_site *c);
 fe_status fe_import_flex_attention(fe_call_site *c);
 fe_status fe_import_gradient(fe_call_site *c);
 /// Whether the node names values of its graph in the attributes xs, zs and y.
@@ -216,7 +225,6 @@ typedef fe_vec(MlirAffineExpr) fe_dim_list;
 FE_NODISCARD fe_status fe_join_types(fe_call_site *c, const char *what,
                                      MlirValue a, MlirValue b,
                                      fe_dim_list *open, MlirType *out);
-MlirValue fe_cast_tensor(fe_ir *ir, MlirValue v, MlirType t);
 /// Reports unless v is a tensor of `t` that may have one element.
 FE_NODISCARD fe_status fe_check_scalar(const fe_call_site *c, const char *what,
                                        MlirValue v, fe_dtype t);

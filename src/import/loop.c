@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 #include "import/import.h"
 #include "ir/value_type.h"
+#include "op/sequence.h"
 
 #include <string.h>
 
@@ -48,8 +49,8 @@ fe_status fe_join_types(fe_call_site *c, const char *what, MlirValue a,
   if (!fe_dims_of(im->ir, a, &da) || !fe_dims_of(im->ir, b, &db)) {
     MlirType ta = *out, tb = mlirValueGetType(b);
     *out = (MlirType){0};
-    if (fe_type_is_object(ta) && fe_type_is_object(tb))
-      *out = fe_type_join_inner(im->ir, ta, tb);
+    if (fe_type_is_object(ta) || fe_type_is_object(tb))
+      *out = fe_value_join(im->ir, ta, tb);
     if (!mlirTypeIsNull(*out))
       return FE_OK;
     return fe_error(im->diags, c->where, NULL,
@@ -71,15 +72,6 @@ fe_status fe_join_types(fe_call_site *c, const char *what, MlirValue a,
       da.d[i] = fresh_dim(im->ir, open);
   *out = fe_tensor_type(im->ir, fe_elem_of(a), &da);
   return FE_OK;
-}
-
-MlirValue fe_cast_tensor(fe_ir *ir, MlirValue v, MlirType t) {
-  if (fe_is_null(v) || mlirTypeEqual(mlirValueGetType(v), t))
-    return v;
-  const char *cast = mlirTypeIsARankedTensor(t)
-                         ? "tensor.cast"
-                         : "builtin.unrealized_conversion_cast";
-  return fe_first(FE_OP(ir, cast, FE_VALUES(v), FE_TYPES(t)));
 }
 
 fe_status fe_check_scalar(const fe_call_site *c, const char *what, MlirValue v,
@@ -213,12 +205,12 @@ static MlirValue grow(attempt *t, size_t k, MlirValue old, MlirValue more,
   bool before = t->l->prepend && t->l->prepend[k];
   MlirValue a = before ? more : old, b = before ? old : more;
   if (s->known)
-    return fe_cast_tensor(ir, concat(ir, a, b, s->axis), type);
+    return fe_value_cast(ir, concat(ir, a, b, s->axis), type);
   MlirValue first = fe_cmp(ir, FE_EQ, number, fe_int(ir, ir->i64, 0));
   fe_region r = fe_if_begin(ir, first, 1, &type, true);
-  MlirValue alone = fe_cast_tensor(ir, more, type);
+  MlirValue alone = fe_value_cast(ir, more, type);
   fe_if_else(ir, &r, 1, &alone);
-  MlirValue both = fe_cast_tensor(ir, concat(ir, a, b, s->axis), type);
+  MlirValue both = fe_value_cast(ir, concat(ir, a, b, s->axis), type);
   fe_if_end(ir, &r, 1, &both);
   return fe_first(r.op);
 }
@@ -285,7 +277,7 @@ static fe_status end_block(attempt *t) {
     fe_push(ir->arena, &t->all_yield, fe_scalar_tensor(ir, t->go_on));
   for (size_t i = 0; i < l->n_carried; i++)
     fe_push(ir->arena, &t->all_yield,
-            fe_cast_tensor(ir, t->carried_out[i], t->types[i]));
+            fe_value_cast(ir, t->carried_out[i], t->types[i]));
   for (size_t k = 0; k < l->n_scan; k++)
     if (stack_result(t, k) != FE_OK)
       return FE_FAILED;
@@ -452,7 +444,7 @@ static MlirOperation make_while(attempt *t, const MlirType *types,
   unsigned n = (unsigned)t->all.n;
   MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, n);
   for (unsigned i = 0; i < n; i++)
-    operands[i] = fe_cast_tensor(ir, init[i], types[i]);
+    operands[i] = fe_value_cast(ir, init[i], types[i]);
   MlirRegion regions[] = {make_before(t, types, limit), body};
   return FE_OP(ir, "scf.while", .n_operands = n, .operands = operands,
                .n_results = n, .results = types, .n_regions = 2,
@@ -506,7 +498,7 @@ static MlirValue with_known_count(attempt *t, MlirValue v, size_t k) {
     return v;
   int64_t axis = t->l->scan_axis ? t->l->scan_axis[k] : 0;
   d.d[axis < 0 ? axis + d.rank : axis] = t->l->trips;
-  return fe_cast_tensor(t->ir, v, fe_tensor_type(t->ir, fe_elem_of(v), &d));
+  return fe_value_cast(t->ir, v, fe_tensor_type(t->ir, fe_elem_of(v), &d));
 }
 
 fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {

@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "import/import.h"
+#include "ir/value_type.h"
+#include "op/sequence.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,6 +24,7 @@ static const builtin builtins[] = {
     {"", "If", fe_import_if},
     {"", "Loop", fe_import_loop},
     {"", "Scan", fe_import_scan},
+    {"", "SequenceMap", fe_import_sequence_map},
     {"ai.onnx.preview", "FlexAttention", fe_import_flex_attention},
     {"ai.onnx.preview.training", "Gradient", fe_import_gradient}};
 
@@ -142,7 +145,8 @@ enum {
   A_GRAPH,
   A_FLOATS,
   A_INTS,
-  A_STRINGS
+  A_STRINGS,
+  A_TYPE = 13
 };
 
 /// The kind an attribute says it has; files before IR version 2 leave it out.
@@ -157,6 +161,7 @@ static int attr_type(const onnx_AttributeProto *a) {
          : a->strings.n ? A_STRINGS
          : a->ints.n    ? A_INTS
          : a->s.at      ? A_STRING
+         : a->tp        ? A_TYPE
                         : 0;
 }
 
@@ -217,6 +222,14 @@ static fe_status convert_attr(const fe_call_site *c, const fe_bound_attr *b,
     out->value = fe_import_tensor(im, &t);
     return fe_is_null(out->value) ? FE_FAILED : FE_OK;
   }
+  case A_TYPE:
+    out->kind = FE_A_TYPE;
+    out->type = fe_import_type(im->ir, a->tp);
+    return mlirTypeIsNull(out->type)
+               ? fe_error(im->diags, where, NULL,
+                          "the type is incomplete, or not one of tensor, "
+                          "sequence, optional and map")
+               : FE_OK;
   default:
     return fe_error(im->diags, where, NULL,
                     "attributes of kind %d are not supported", attr_type(a));
@@ -301,6 +314,59 @@ static fe_status bind_outputs(fe_call_site *c, fe_status made) {
   return made;
 }
 
+//===-- Declared ranks ------------------------------------------------------//
+
+/// Rank that a list of declared values gives `name`; -1: none.
+static int declared_rank(const fe_list *list, const char *name) {
+  for (size_t i = 0; i < list->n; i++) {
+    const onnx_ValueInfoProto *v = FE_PROTO_AT(ValueInfoProto, *list, i);
+    const onnx_TensorType *t = v->type ? v->type->tensor_type : NULL;
+    if (v->name && !strcmp(v->name, name))
+      return t && t->shape && t->shape->dim.n <= FE_MAX_RANK
+                 ? (int)t->shape->dim.n
+                 : -1;
+  }
+  return -1;
+}
+
+MlirValue fe_with_rank(fe_call_site *c, MlirValue v, const onnx_GraphProto *g,
+                       const char *name, int less) {
+  fe_ir *ir = c->scope->im->ir;
+  MlirType type = fe_is_null(v) ? (MlirType){0} : mlirValueGetType(v);
+  MlirType held = fe_type_held(type);
+  bool nothing = !mlirTypeIsNull(held) && !mlirTypeIsATensor(held) &&
+                 fe_dtype_of_elem(held) != FE_UNDEFINED; // empty so far
+  if (!g || mlirTypeIsNull(held) ||
+      !(nothing || mlirTypeIsAUnrankedTensor(held)))
+    return v;
+  int rank = declared_rank(&g->value_info, name);
+  rank = rank < 0 ? declared_rank(&g->output, name) : rank;
+  rank = rank < 0 ? declared_rank(&g->input, name) : rank;
+  if (rank < less)
+    return v;
+  int64_t open[FE_MAX_RANK];
+  for (int i = 0; i < rank - less; i++)
+    open[i] = FE_DYN;
+  held =
+      fe_tensor_plain(ir, nothing ? held : mlirShapedTypeGetElementType(held),
+                      (unsigned)(rank - less), open);
+  return fe_value_cast(ir, v,
+                       fe_type_is_sequence(type) ? fe_type_sequence(ir, held)
+                                                 : fe_type_optional(ir, held));
+}
+
+/// What comes out of a sequence whose items may have any rank has the rank that
+/// the model declares; the run checks that.
+static void add_ranks(fe_call_site *c) {
+  static const char *const ops[] = {"SequenceAt", "OptionalGetElement",
+                                    "ConcatFromSequence"};
+  for (size_t i = 0; i < FE_COUNT(ops) && c->n_in && c->n_out; i++)
+    if (c->node->op_type && !strcmp(ops[i], c->node->op_type) && c->scope->body)
+      c->in[0] = fe_with_rank(c, c->in[0], c->scope->body->graph,
+                              FE_NAME_AT(c->node->output, 0),
+                              i == 2 && fe_site_int(c, "new_axis", 0) ? 1 : 0);
+}
+
 fe_status fe_too_many_nodes(const fe_call_site *c) {
   return fe_error(c->scope->im->diags, c->where, NULL,
                   "the model has more than %d nodes once functions and loops "
@@ -325,6 +391,7 @@ fe_status fe_node_import(fe_scope *s, const onnx_NodeProto *n) {
   if (!resolve_inputs(&c) || resolve_attrs(&c) != FE_OK)
     return bind_outputs(&c, FE_FAILED);
   im->ir->loc = fe_loc_name(im->ir, label);
+  add_ranks(&c);
   const onnx_FunctionProto *f = fe_function_find(im, n);
   fe_site_fn make = fe_site_builtin(fe_domain(n), n->op_type ? n->op_type : "");
   return bind_outputs(&c, f      ? fe_function_inline(&c, f)

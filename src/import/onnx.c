@@ -69,16 +69,16 @@ static bool known_dtype(int t) {
   return t > FE_UNDEFINED && t < FE_DTYPE_COUNT;
 }
 
-/// The type of what a sequence or optional holds; null: not one of those that
-/// are supported. Names of dims mean nothing there: items may differ.
-static MlirType inner_type(fe_ir *ir, const onnx_TypeProto *p) {
+MlirType fe_import_type(fe_ir *ir, const onnx_TypeProto *p) {
   const MlirType none = {0};
   if (!p)
     return none;
   if (p->sequence_type)
-    return fe_type_sequence(ir, inner_type(ir, p->sequence_type->elem_type));
+    return fe_type_sequence(ir,
+                            fe_import_type(ir, p->sequence_type->elem_type));
   if (p->optional_type)
-    return fe_type_optional(ir, inner_type(ir, p->optional_type->elem_type));
+    return fe_type_optional(ir,
+                            fe_import_type(ir, p->optional_type->elem_type));
   if (p->map_type) {
     const onnx_TypeProto *v = p->map_type->value_type;
     int key = p->map_type->key_type,
@@ -109,7 +109,7 @@ static fe_status read_type(inputs *in, const onnx_ValueInfoProto *v,
   fe_where where = {.attr = name};
   const onnx_TensorType *t = v->type ? v->type->tensor_type : NULL;
   if (v->type && !t) {
-    *out = inner_type(ir, v->type);
+    *out = fe_import_type(ir, v->type);
     if (!mlirTypeIsNull(*out))
       return FE_OK;
     if (v->type->sequence_type || v->type->optional_type || v->type->map_type)
@@ -201,21 +201,31 @@ static void name_values(fe_ir *ir, MlirOperation func, const char *attr,
 
 /// What the file declares about an output must at least have the right kind.
 static fe_status check_output(fe_import *im, const onnx_ValueInfoProto *v,
-                              MlirValue value) {
+                              MlirValue *out) {
   fe_where where = {.attr = v->name};
+  MlirValue value = *out;
   MlirType type = mlirValueGetType(value);
+  const onnx_TypeProto *p = v->type;
+  bool typed = p && (p->tensor_type || p->sequence_type || p->optional_type ||
+                     p->map_type);
+  // What is always there, or never may be absent, need not be of that type.
+  if (typed && fe_type_is_optional(type) != !!p->optional_type) {
+    *out = fe_type_is_optional(type)
+               ? fe_onnx1(im->ir, "OptionalGetElement", value)
+               : fe_onnx1(im->ir, "Optional", value);
+    if (fe_is_null(*out))
+      return FE_FAILED;
+    value = *out;
+    type = mlirValueGetType(value);
+  }
   bool tensor = mlirTypeIsARankedTensor(type);
   if (!tensor && !fe_type_is_object(type))
     return fe_error(im->diags, where, NULL,
                     "the output '%s' is neither tensor, sequence, optional nor "
                     "map",
                     v->name);
-  const onnx_TypeProto *p = v->type;
-  bool typed = p && (p->tensor_type || p->sequence_type || p->optional_type ||
-                     p->map_type);
   if (typed && (tensor != !!p->tensor_type ||
-                fe_type_is_sequence(type) != !!p->sequence_type ||
-                fe_type_is_optional(type) != !!p->optional_type))
+                fe_type_is_sequence(type) != !!p->sequence_type))
     return fe_error(im->diags, where, NULL,
                     "the output '%s' is declared as another kind of value than "
                     "the %s that it is",
@@ -259,7 +269,7 @@ static fe_status make_main(fe_import *im, MlirModule module, const inputs *in) {
   if (fe_body_make_ordered(&s, &b, &order, args, out) != FE_OK)
     return FE_FAILED;
   for (size_t i = 0; i < b.n_out; i++)
-    if (check_output(im, FE_PROTO_AT(ValueInfoProto, g->output, i), out[i]) !=
+    if (check_output(im, FE_PROTO_AT(ValueInfoProto, g->output, i), &out[i]) !=
         FE_OK)
       return FE_FAILED;
   ir->loc = mlirLocationUnknownGet(ir->ctx);

@@ -16,9 +16,19 @@ static unsigned tuple_size(MlirType t) {
              : 0;
 }
 
+/// Values within values; a loop that wraps what it carries would never end.
+enum { MAX_DEPTH = 16 };
+
+static unsigned depth(MlirType t) {
+  unsigned d = 0;
+  for (; tuple_size(t); d++)
+    t = mlirTupleTypeGetType(t, tuple_size(t) == 2);
+  return d;
+}
+
 static MlirType tuple(fe_ir *ir, unsigned n, const MlirType *at) {
   for (unsigned i = 0; i < n; i++)
-    if (mlirTypeIsNull(at[i]))
+    if (mlirTypeIsNull(at[i]) || depth(at[i]) >= MAX_DEPTH)
       return null_type;
   return mlirTupleTypeGet(ir->ctx, (intptr_t)n, at);
 }
@@ -70,9 +80,9 @@ int fe_type_number(MlirType t) {
   unsigned n = tuple_size(t);
   if (n)
     return n < FE_COUNT(numbers) ? numbers[n] : FE_UNDEFINED;
-  return !mlirTypeIsNull(t) && mlirTypeIsATensor(t)
-             ? (int)fe_dtype_of_elem(mlirShapedTypeGetElementType(t))
-             : FE_UNDEFINED;
+  if (!mlirTypeIsNull(t) && mlirTypeIsATensor(t))
+    t = mlirShapedTypeGetElementType(t);
+  return (int)fe_dtype_of_elem(t);
 }
 
 static void add_text(fe_ir *ir, fe_buf *b, MlirType t) {
@@ -131,6 +141,17 @@ MlirType fe_type_join_inner(fe_ir *ir, MlirType a, MlirType b) {
   b = fe_type_inner(ir, b);
   if (mlirTypeEqual(a, b))
     return a;
+  // Of nothing: any type will do, or any tensor of that element type.
+  for (unsigned i = 0; i < 2; i++) {
+    MlirType x = i ? b : a, y = i ? a : b;
+    if (mlirTypeIsANone(x))
+      return y;
+    if (!mlirTypeIsATensor(x) && !fe_type_is_object(x))
+      return mlirTypeIsATensor(y) &&
+                     mlirTypeEqual(mlirShapedTypeGetElementType(y), x)
+                 ? y
+                 : null_type;
+  }
   if (tuple_size(a) != tuple_size(b) || fe_type_is_map(a))
     return null_type;
   if (fe_type_is_object(a)) {

@@ -11,8 +11,10 @@
 //   map from K to V  tuple<tensor<?xK>, tensor<?xV>, none>
 //
 // Tensors in them have no symbols: a size is a number or open, also the rank
-// may be (tensor<*xT>). From `lower` on all of them are tensor<i64>: a pointer
-// to an object of include/ferrule/model.h, which never changes.
+// may be (tensor<*xT>). What a sequence that is empty would hold is just an
+// element type, tuple<f32>, or not known at all, tuple<none>. From `lower` on
+// all of them are tensor<i64>: a pointer to an object of
+// include/ferrule/model.h, which never changes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef FE_IR_VALUE_TYPE_H
@@ -22,6 +24,7 @@
 
 /// A type as it stands in a tuple: symbols are gone.
 MlirType fe_type_inner(fe_ir *ir, MlirType t);
+/// Null of a null type, and beyond 16 within each other.
 MlirType fe_type_sequence(fe_ir *ir, MlirType item);
 MlirType fe_type_optional(fe_ir *ir, MlirType of);
 MlirType fe_type_map(fe_ir *ir, fe_dtype key, fe_dtype value);

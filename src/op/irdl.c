@@ -33,6 +33,7 @@ static const struct {
     {FE_A_INT, "#builtin.integer"},        {FE_A_FLOAT, "#builtin.float"},
     {FE_A_STRING, "#builtin.string"},      {FE_A_INTS, "#builtin.dense_array"},
     {FE_A_FLOATS, "#builtin.dense_array"}, {FE_A_STRINGS, "#builtin.array"},
+    {FE_A_TYPE, "#builtin.type"},
 };
 
 static unsigned type_constraint(irdl *p, bool any, bool optional) {
@@ -106,16 +107,6 @@ static void print_attrs(irdl *p, const fe_op_row *row) {
 static const char dialect_begin[] =
     "// The onnx dialect, printed from the operator table.\n"
     "irdl.dialect @onnx {\n"
-    "  irdl.type @string {\n"
-    "  }\n"
-    "  irdl.type @sequence {\n"
-    "    %0 = irdl.any\n"
-    "    irdl.parameters(element: %0)\n"
-    "  }\n"
-    "  irdl.type @optional {\n"
-    "    %0 = irdl.any\n"
-    "    irdl.parameters(element: %0)\n"
-    "  }\n"
     "  // An operand that is absent.\n"
     "  irdl.operation @none {\n"
     "    %0 = irdl.is none\n"

@@ -140,6 +140,9 @@ static bool default_attr(fe_ir *ir, const fe_attr_def *d,
   case FE_A_STRINGS:
     *out = fe_at_strs(ir, d->name, 0, NULL);
     return true;
+  case FE_A_TYPE:
+    *out = fe_at_type(ir, d->name, ir->none);
+    return true;
   case FE_A_TENSOR: // never on an op: gone after import
   case FE_A_GRAPH:
     break;

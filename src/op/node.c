@@ -111,6 +111,9 @@ static bool to_ir_attr(fe_node *n, const fe_node_attr *a,
   case FE_A_STRINGS:
     *out = fe_at_strs(ir, a->name, (unsigned)a->n, a->strings);
     return true;
+  case FE_A_TYPE:
+    *out = fe_at_type(ir, a->name, a->type);
+    return true;
   case FE_A_TENSOR:
   case FE_A_GRAPH:
     break;
@@ -119,8 +122,9 @@ static bool to_ir_attr(fe_node *n, const fe_node_attr *a,
 }
 
 static const char *const kind_names[] = {
-    "an integer",       "a float",           "a string", "a list of integers",
-    "a list of floats", "a list of strings", "a tensor", "a graph"};
+    "an integer",         "a float",          "a string",
+    "a list of integers", "a list of floats", "a list of strings",
+    "a tensor",           "a graph",          "a type"};
 
 /// What the row does not know must be gone after the upgrade.
 static fe_status check_attrs(fe_node *n) {

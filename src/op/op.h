@@ -28,7 +28,8 @@ typedef enum fe_attr_kind {
   FE_A_FLOATS,
   FE_A_STRINGS,
   FE_A_TENSOR, // becomes an operand-free constant; `value` in fe_node_attr
-  FE_A_GRAPH
+  FE_A_GRAPH,
+  FE_A_TYPE // a TypeAttr; its default is the type none
 } fe_attr_kind;
 
 typedef struct fe_attr_def {
@@ -51,6 +52,7 @@ typedef struct fe_node_attr {
   const float *floats;
   const char *const *strings;
   MlirValue value; // FE_A_TENSOR: an onnx.constant
+  MlirType type;   // FE_A_TYPE
 } fe_node_attr;
 
 #define FE_MAX_OPERANDS 32

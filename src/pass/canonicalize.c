@@ -51,6 +51,7 @@ static bool is_pure(MlirOperation op) {
     return !row || !(row->flags & FE_IMPURE);
   }
   return (fe_op_in(op, "tensor") || fe_op_in(op, "arith") ||
+          fe_op_is(op, "builtin.unrealized_conversion_cast") ||
           fe_op_is(op, "krnl.weight") || fe_op_is(op, "krnl.pack") ||
           fe_op_is(op, "krnl.unpack") || fe_op_is(op, "krnl.attention") ||
           fe_op_is(op, "krnl.attention_masked"));
@@ -149,6 +150,27 @@ static bool try_patterns(fe_sweep *s, MlirOperation op) {
   return false;
 }
 
+/// From the end on: a chain of ops of which only the last has no user goes at
+/// once.
+static void drop_dead(fe_ir *ir, MlirBlock block) {
+  fe_vec(MlirOperation) ops = {0};
+  for (MlirOperation op = mlirBlockGetFirstOperation(block);
+       !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
+    fe_push(ir->arena, &ops, op);
+  while (ops.n) {
+    MlirOperation op = ops.at[--ops.n];
+    if (is_dead(op)) {
+      fe_erase(op);
+      continue;
+    }
+    for (unsigned r = 0; r < (unsigned)mlirOperationGetNumRegions(op); r++) {
+      MlirBlock inner = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
+      if (!mlirBlockIsNull(inner))
+        drop_dead(ir, inner);
+    }
+  }
+}
+
 static void sweep(fe_sweep *s, MlirBlock block) {
   fe_ir *ir = s->ir;
   fe_map seen = {0};
@@ -188,6 +210,7 @@ fe_status fe_pass_canonicalize(fe_ir *ir, MlirModule *module,
                     "the module has no function @main");
   index_patterns(&s);
   fe_point saved = fe_point_save(ir);
+  drop_dead(ir, fe_func_block(main_op));
   for (unsigned i = 0; i < MAX_SWEEPS; i++) {
     s.changed = false;
     sweep(&s, fe_func_block(main_op));

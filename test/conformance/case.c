@@ -62,23 +62,21 @@ static fe_value_kind kind_of(const onnx_ValueInfoProto *v) {
   return FE_VALUE_TENSOR;
 }
 
-/// Reads DIR/STEM_K.pb. An absent file or a value that is no tensor: false.
-static bool read_tensor(session *s, const char *path,
-                        const onnx_ValueInfoProto *info, fe_tensor *out) {
+/// Reads DIR/STEM_K.pb. An absent file: false.
+static bool read_value(session *s, const char *path,
+                       const onnx_ValueInfoProto *info, fe_value *out) {
   fe_file file;
   fe_source *source = FE_NEW(s->arena, fe_source);
-  fe_value value;
   if (access(path, R_OK) || fe_file_map(&s->diags, path, &file))
     return false;
   fe_source_init(source, &s->diags, s->arena, path, file.data, file.size);
-  if (fe_value_read(source, kind_of(info), &value) ||
-      value.kind != FE_VALUE_TENSOR || value.tensor.dtype == FE_STRING)
+  if (fe_value_read(source, kind_of(info), out))
     return false;
-  *out = value.tensor;
   // The older data has bfloat16 as its bits.
   const onnx_TensorType *t = info->type ? info->type->tensor_type : NULL;
-  if (t && t->elem_type == FE_BF16 && out->dtype == FE_U16)
-    out->dtype = FE_BF16;
+  if (out->kind == FE_VALUE_TENSOR && t && t->elem_type == FE_BF16 &&
+      out->tensor.dtype == FE_U16)
+    out->tensor.dtype = FE_BF16;
   return true;
 }
 
@@ -87,6 +85,39 @@ static void *aligned_copy(const void *data, size_t size) {
   if (p && size)
     memcpy(p, data, size);
   return p;
+}
+
+/// The value as the model takes it.
+static void to_run(fe_arena *arena, const fe_value *v, ferrule_tensor *out) {
+  if (v->kind == FE_VALUE_TENSOR) {
+    const fe_tensor *t = &v->tensor;
+    *out =
+        (ferrule_tensor){.dtype = (int32_t)t->dtype, .rank = (int32_t)t->rank};
+    memcpy(out->dims, t->dims, t->rank * sizeof *t->dims);
+    if (t->dtype != FE_STRING) {
+      out->data = aligned_copy(t->data, t->size);
+      return;
+    }
+    ferrule_string *s = FE_NEW_N(arena, ferrule_string, (size_t)t->count + 1);
+    for (int64_t i = 0; i < t->count; i++)
+      s[i] =
+          (ferrule_string){(const char *)t->text[i].at, (int64_t)t->text[i].n};
+    out->data = s;
+    return;
+  }
+  ferrule_tensor *items = FE_NEW_N(arena, ferrule_tensor, v->n + 1);
+  for (size_t i = 0; i < v->n; i++)
+    to_run(arena, &v->items[i], &items[i]);
+  const void **place = FE_NEW(arena, const void *);
+  bool sequence = v->kind == FE_VALUE_SEQUENCE;
+  *out = (ferrule_tensor){
+      .data = place, .dtype = sequence ? FERRULE_SEQUENCE : FERRULE_OPTIONAL};
+  *place = v->n ? items : NULL;
+  if (sequence) {
+    ferrule_sequence *s = FE_NEW(arena, ferrule_sequence);
+    *s = (ferrule_sequence){(int64_t)v->n, items};
+    *place = s;
+  }
 }
 
 /// Index of the model's input or output called `name`, or `position`.
@@ -148,16 +179,12 @@ static const char *run_set(session *s, const test_case *c, const char *dir) {
   for (uint32_t i = 0; !c->light && i < g->input.n; i++) {
     const onnx_ValueInfoProto *info = FE_PROTO_AT(ValueInfoProto, g->input, i);
     uint32_t k = value_index(m->inputs, m->n_inputs, info->name, UINT32_MAX);
-    fe_tensor t;
+    fe_value v;
     if (k == UINT32_MAX)
       continue; // an unused input
-    if (!read_tensor(s, fe_printf(s->arena, "%s/input_%u.pb", dir, i), info,
-                     &t))
+    if (!read_value(s, fe_printf(s->arena, "%s/input_%u.pb", dir, i), info, &v))
       return fe_printf(s->arena, "input %u cannot be read", i);
-    in[k] = (ferrule_tensor){.data = aligned_copy(t.data, t.size),
-                             .dtype = (int32_t)t.dtype,
-                             .rank = (int32_t)t.rank};
-    memcpy(in[k].dims, t.dims, t.rank * sizeof *t.dims);
+    to_run(s->arena, &v, &in[k]);
   }
   if (c->light)
     for (uint32_t i = 0; i < g->input.n; i++) {
@@ -179,13 +206,14 @@ static const char *run_set(session *s, const test_case *c, const char *dir) {
   for (uint32_t i = 0; i < g->output.n; i++) {
     const onnx_ValueInfoProto *info = FE_PROTO_AT(ValueInfoProto, g->output, i);
     uint32_t k = value_index(m->outputs, m->n_outputs, info->name, i);
-    fe_tensor want;
+    fe_value want;
     const char *path =
         c->light ? c->data : fe_printf(s->arena, "%s/output_%u.pb", dir, i);
-    if (!read_tensor(s, path, info, &want))
+    if (!read_value(s, path, info, &want))
       return fe_printf(s->arena, "expected output %u cannot be read", i);
-    const char *why = compare(s->arena, &out[k], &want);
-    if (why && is_random(g) && admissible(&out[k], &want))
+    const char *why = compare_values(s->arena, &out[k], &want);
+    if (why && is_random(g) && want.kind == FE_VALUE_TENSOR &&
+        admissible(&out[k], &want.tensor))
       s->by_chance = true;
     else if (why)
       return fe_printf(s->arena, "%s: %s", info->name, why);

@@ -103,6 +103,41 @@ static bool is_nan8(fe_dtype t, unsigned char b) {
   }
 }
 
+static const char *compare_strings(fe_arena *arena, const ferrule_string *got,
+                                   const fe_tensor *want) {
+  for (int64_t i = 0; i < want->count; i++) {
+    const fe_raw *w = &want->text[i];
+    if (got[i].size != (int64_t)w->n ||
+        (w->n && memcmp(got[i].data, w->at, w->n)))
+      return fe_printf(arena, "[%lld] is \"%.*s\", should be \"%.*s\"",
+                       (long long)i, (int)got[i].size, got[i].data, (int)w->n,
+                       (const char *)w->at);
+  }
+  return NULL;
+}
+
+const char *compare_values(fe_arena *arena, const ferrule_tensor *got,
+                           const fe_value *want) {
+  if (want->kind == FE_VALUE_TENSOR)
+    return compare(arena, got, &want->tensor);
+  bool sequence = want->kind == FE_VALUE_SEQUENCE;
+  if (got->dtype != (sequence ? FERRULE_SEQUENCE : FERRULE_OPTIONAL))
+    return fe_printf(arena, "type is %d, should be %s", got->dtype,
+                     sequence ? "a sequence" : "an optional");
+  const void *object = *(const void *const *)got->data;
+  const ferrule_sequence *s = object;
+  const ferrule_tensor *items = sequence ? s->items : object;
+  size_t n = sequence ? (size_t)s->count : object != NULL;
+  if (n != want->n)
+    return fe_printf(arena, "has %zu items, should have %zu", n, want->n);
+  for (size_t i = 0; i < n; i++) {
+    const char *why = compare_values(arena, &items[i], &want->items[i]);
+    if (why)
+      return fe_printf(arena, "item %zu: %s", i, why);
+  }
+  return NULL;
+}
+
 const char *compare(fe_arena *arena, const ferrule_tensor *got,
                     const fe_tensor *want) {
   if (got->dtype != (int32_t)want->dtype)
@@ -114,6 +149,8 @@ const char *compare(fe_arena *arena, const ferrule_tensor *got,
     return fe_printf(arena, "shape is %s, should be %s",
                      shape_text(arena, (unsigned)got->rank, got->dims),
                      shape_text(arena, want->rank, want->dims));
+  if (want->dtype == FE_STRING)
+    return compare_strings(arena, got->data, want);
   fe_tensor numbers = numbers_of(want);
   if (has_tolerance(numbers.dtype))
     return compare_floats(arena, got->data, &numbers);

@@ -54,6 +54,9 @@ void case_run(fe_arena *arena, const test_case *c, result *out);
 /// exactly. NULL: equal; otherwise what differs.
 const char *compare(fe_arena *arena, const ferrule_tensor *got,
                     const fe_tensor *want);
+/// The same for any value.
+const char *compare_values(fe_arena *arena, const ferrule_tensor *got,
+                           const fe_value *want);
 
 /// Whether numbers left to chance may be these: whole ones where all expected
 /// ones are, and then none beyond those; finite. Type and shape are right.
