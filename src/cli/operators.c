@@ -49,6 +49,14 @@ static const fe_op_row control_flow[] = {
      .outputs = "Y:T",
      .types = "T=float",
      .limits = "numbers of heads and their size must be known when compiling"},
+    {.name = "Gradient",
+     .domain = "ai.onnx.preview.training",
+     .since = 1,
+     .inputs = "inputs*:T",
+     .outputs = "outputs*:T",
+     .types = "T=float",
+     .limits = "through elementwise operators, products of matrices, sums, "
+               "means, softmax and changes of shape"},
     {0}};
 
 static int by_name(const void *a, const void *b) {
