@@ -117,7 +117,7 @@ for batch, classes, count, most in (1, 1, 1, 1), (2, 3, 20, 4), \
                center_point_box=centered)
 # How many dimensions are sliced must be known.
 x = n(3, 4)
-f.refused("Slice", [x, i64(0), i64(2)], dynamic=[1])
+f.case("Slice", [x, i64(0), i64(2)], dynamic=[1])
 for lengths in ([1, 2, 1], [2, 1, 2], [2, 2, 1]):
     starts, ends, axes = (i64(*[0, 1][:k]) for k in lengths)
     f.refused("Slice", [x, starts, ends, axes], dynamic=[2, 3], run_time=True)
