@@ -237,8 +237,10 @@ static fe_status infer_resize(fe_infer *f) {
   if (fe_in_dims(f, X, &x) ||
       read_request(ir, f->where, f->attrs, x.rank, f->n_in, f->in, &q))
     return FE_FAILED;
-  if (q.r.mode != FE_RESIZE_NEAREST && fe_in_dtype(f, X) == FE_BOOL)
-    return fe_infer_error(f, NULL, "bool can only be resized by 'nearest'");
+  fe_dtype t = fe_in_dtype(f, X);
+  if (q.r.mode != FE_RESIZE_NEAREST && (t == FE_BOOL || t == FE_STRING))
+    return fe_infer_error(f, NULL, "%s can only be resized by 'nearest'",
+                          t == FE_BOOL ? "bool" : "strings");
   out = x;
   fe_contents sizes;
   bool known = q.by_sizes && fe_contents_partial(ir, f->in[SIZES], &sizes) &&
@@ -524,7 +526,7 @@ const fe_op_row fe_family_resize[] = {
      .since = 10,
      .inputs = "X:T1, roi?:T2, scales?:S, sizes?:I",
      .outputs = "Y:T1",
-     .types = "T1=real,bool;T2=float;S=f32;I=i64",
+     .types = "T1=real,bool,str;T2=float;S=f32;I=i64",
      .attrs = resize_attrs,
      .upgrade = upgrade_resize,
      .infer = infer_resize,
@@ -534,7 +536,7 @@ const fe_op_row fe_family_resize[] = {
      .until = 9,
      .inputs = "X:T, scales?:S",
      .outputs = "Y:T",
-     .types = "T=real,bool;S=f32",
+     .types = "T=real,bool,str;S=f32",
      .attrs = upsample_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_upsample},

@@ -60,7 +60,7 @@ def resize(d):
     parts.append(d.integers(sizes) if by_size else None)
     # Integers of types that ONNX Runtime lacks are cut off as it does with
     # others: in linear mode i32, in cubic mode f32.
-    cut = whole and (mode == "cubic" or t not in (T.INT8, T.UINT8, T.INT32))
+    cut = whole and t not in (T.BOOL, T.STRING) and (mode == "cubic" or t not in (T.INT8, T.UINT8, T.INT32))
     wide = T.FLOAT if mode == "cubic" else T.INT32
     down = all(new.get(k, 0) <= shape[k] for k in changed)
     case = d.node([x, roi, *parts], spread="cut" if cut else "sum", mode=mode, axes=axes,

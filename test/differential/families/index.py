@@ -95,7 +95,7 @@ def gather_elements(d):
 
 
 def reduction(d, number):
-    if "reduction" not in d.attributes or number == T.BOOL:
+    if "reduction" not in d.attributes or number in (T.BOOL, T.STRING):
         return None
     return d.pick(None, "none", "add", "mul",
                   *(("max", "min") if d.version >= 18 else ()))

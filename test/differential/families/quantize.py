@@ -2,7 +2,7 @@
 import ml_dtypes
 import numpy as np
 
-from draw import FLOATS, Impossible, T, numpy_type
+from draw import FLOATS, NAMES, Impossible, T, numpy_type
 
 WIDE = dict(spread="exact", wide=False)
 
@@ -40,14 +40,33 @@ def quantize(d):
     shape = d.shape(min_rank=1, empty=.02)
     part, how = grain(d, shape)
     x = d.tensor(t, shape, -300, 300)
-    y = d.tensor(s, part, .5, 4)
+    y = d.tensor(s, part, 1 if s == T.INT32 else .5, 4)
     given = d.tensor(u, part, -128, 255) if d.chance(.7) else None
     if u not in (T.INT8, T.UINT8) and given is not None:
         given.array = np.zeros(part, given.array.dtype) \
             if d.chance(.3) else given.array
     if given is None and "output_dtype" in d.attributes and d.chance(.7):
         how["output_dtype"] = u
-    return d.node([x, y, given], **how, spread="exact")
+    to = u if given is not None or "output_dtype" in how else T.UINT8
+    axis, block = how.get("axis", 1), how.get("block_size")
+
+    def formula(x, scale, zero=0.):
+        """The division is one of the scale's type."""
+        def fit(v):
+            if not part:
+                return v
+            if len(part) == 1 and not block:
+                ones = [1] * x.ndim
+                ones[axis] = -1
+                return v.reshape(ones)
+            return np.repeat(v, block, axis)
+        kind = numpy_type(s) if s != T.INT32 else np.float32
+        v = x.astype(kind) / fit(scale.astype(kind))
+        v = np.rint(v.astype(np.float64)) + fit(np.asarray(zero))
+        info = ml_dtypes.iinfo(numpy_type(to))
+        return np.clip(v, int(info.min), int(info.max))
+    return d.node([x, y, given], **how, **WIDE,
+                  formula=None if "float" in NAMES[to] else formula)
 
 
 def dequantize(d):
@@ -153,7 +172,6 @@ def cast(d):
     t, u = d.type("T1"), d.type("T2")
     x = fitting(d, t, u, d.shape())
     if d.version < 6:
-        from draw import NAMES
         return d.node([x], to=NAMES[u].upper(), **WIDE)
     return d.node([x], to=u, **WIDE)
 
