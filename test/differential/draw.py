@@ -31,8 +31,10 @@ NUMBERS = {"float": T.FLOAT, "double": T.DOUBLE, "float16": T.FLOAT16,
            "string": T.STRING}
 NAMES = {number: name for name, number in NUMBERS.items()}
 FLOATS = (T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16)
+BYTES = T.FLOAT8E4M3FN, T.FLOAT8E4M3FNUZ, T.FLOAT8E5M2, T.FLOAT8E5M2FNUZ
+SMALL = (*BYTES, T.INT4, T.UINT4, T.INT2, T.UINT2, T.FLOAT4E2M1)
 # Types that an input or a constant of a case may have now.
-TESTED = {T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16, T.INT8, T.INT16, T.INT32,
+TESTED = {*SMALL, T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16, T.INT8, T.INT16, T.INT32,
           T.INT64, T.UINT8, T.UINT16, T.UINT32, T.UINT64, T.BOOL, T.STRING}
 WORDS = ("", "a", "b", "ab", "A", "zebra", "Straße", "日本", "two words", "-1", "0")
 GROUP = 8  # cases of one opset, compiled together

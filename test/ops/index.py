@@ -127,4 +127,14 @@ grid = np.array([[[y, x, y + 2, x + 2] for y in range(6) for x in range(6)]],
 f.case("NonMaxSuppression",
        [grid, np.round(f.random.uniform(0, 2, (1, 3, 36))).astype(np.float32),
         i64(30), scalar(0.2)])
+
+# Backwards from before the first element: from the first, says the standard.
+for start in -9, -6, -5, -4, 9:
+    for end in -2**63, -9, -5, 2:
+        for n_rows in 5, 0:
+            bounds = [i64(start), i64(end), i64(0), i64(-1)]
+            for constants, dynamic in ((1, 2, 3, 4), False), ((), [0]), \
+                    ((1, 2, 3, 4), [0]):
+                f.case("Slice", [n(n_rows, 2), *bounds], constants=constants,
+                       dynamic=dynamic)
 f.done()

@@ -93,7 +93,7 @@ static void static_range(const range *r, int64_t dim, int64_t *first,
     e = clamp(e, 0, dim);
     *length = e > s ? (e - s - 1) / k + 1 : 0;
   } else {
-    s = clamp(s, -1, dim - 1);
+    s = clamp(s, dim > 0 ? 0 : -1, dim - 1);
     e = clamp(e, -1, dim - 1);
     // The smallest step does not divide: it leaves one element at most.
     *length = s > e ? (k == INT64_MIN ? 1 : (s - e - 1) / -k + 1) : 0;
@@ -309,12 +309,14 @@ static run_range normalize(fe_ir *ir, MlirValue s, MlirValue e, MlirValue step,
                            MlirValue dim) {
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
   MlirValue back = fe_cmp(ir, FE_LT, step, zero);
-  // [0, dim] forwards, [-1, dim - 1] backwards.
+  // [0, dim] forwards; backwards from [0, dim - 1] to [-1, dim - 1].
+  MlirValue last = fe_sub(ir, dim, one);
+  MlirValue least = fe_select(ir, back, fe_min(ir, zero, last), zero);
   MlirValue lo = fe_select(ir, back, fe_index(ir, -1), zero);
-  MlirValue hi = fe_select(ir, back, fe_sub(ir, dim, one), dim);
+  MlirValue hi = fe_select(ir, back, last, dim);
   s = fe_select(ir, fe_cmp(ir, FE_LT, s, zero), fe_add(ir, s, dim), s);
   e = fe_select(ir, fe_cmp(ir, FE_LT, e, zero), fe_add(ir, e, dim), e);
-  s = clamp_value(ir, s, lo, hi);
+  s = clamp_value(ir, s, least, hi);
   e = clamp_value(ir, e, lo, hi);
   MlirValue span = fe_select(ir, back, fe_sub(ir, s, e), fe_sub(ir, e, s));
   MlirValue pace = fe_select(ir, back, fe_neg(ir, step), step);

@@ -2,7 +2,7 @@
 import ml_dtypes
 import numpy as np
 
-from draw import FLOATS, NAMES, Impossible, T, numpy_type
+from draw import BYTES, FLOATS, NAMES, SMALL, Impossible, T, numpy_type
 
 WIDE = dict(spread="exact", wide=False)
 
@@ -43,8 +43,8 @@ def quantize(d):
     y = d.tensor(s, part, 1 if s == T.INT32 else .5, 4)
     given = d.tensor(u, part, -128, 255) if d.chance(.7) else None
     if u not in (T.INT8, T.UINT8) and given is not None:
-        given.array = np.zeros(part, given.array.dtype) \
-            if d.chance(.3) else given.array
+        if "float" in NAMES[u] or d.chance(.3):
+            given.array = np.zeros(part, given.array.dtype)
     if given is None and "output_dtype" in d.attributes and d.chance(.7):
         how["output_dtype"] = u
     to = u if given is not None or "output_dtype" in how else T.UINT8
@@ -79,7 +79,7 @@ def dequantize(d):
     x = d.tensor(t, shape, -1000, 1000)
     y = d.tensor(s, part, .01, 2)
     given = d.tensor(t, part, -128, 255) if d.chance(.7) else None
-    if given is not None and t == T.INT32:
+    if given is not None and (t == T.INT32 or "float" in NAMES[t]):
         given.array[...] = 0
     if "output_dtype" in d.attributes and d.chance(.2):
         how["output_dtype"] = d.pick(T.FLOAT, T.FLOAT16, T.BFLOAT16)
@@ -157,6 +157,9 @@ def fitting(d, t, u, shape):
             x.array = (np.round(x.array.astype(np.float32) * 8) / 8).astype(
                 x.array.dtype)
         return x
+    if t in SMALL or u in SMALL:
+        low = 0 if NAMES[u].startswith("uint") else -2
+        return d.tensor(t, shape, low, 1 if u == T.INT2 else 2)
     if t == T.BOOL or u in FLOATS + (T.BOOL,):
         return d.tensor(t, shape, special=.1 if u in FLOATS else 0)
     info = ml_dtypes.iinfo(numpy_type(u))
@@ -182,11 +185,17 @@ def cast_like(d):
                   **WIDE)
 
 
+def bits(number):
+    """Of an element: 8, or less than the byte that numpy has for it."""
+    digits = [c for c in NAMES[number] if c.isdigit()]
+    if number in SMALL and number not in BYTES:
+        return int(digits[0])
+    return 8 * np.dtype(numpy_type(number)).itemsize
+
+
 def bit_cast(d):
     t = d.type("T1")
-    size = np.dtype(numpy_type(t)).itemsize
-    same = [u for u in d.allowed("T2")
-            if np.dtype(numpy_type(u)).itemsize == size and u != T.BOOL]
+    same = [u for u in d.allowed("T2") if bits(u) == bits(t) and u != T.BOOL]
     if t == T.BOOL:
         same = [T.BOOL]
     return d.node([d.tensor(t, d.shape(), special=0)], to=d.pick(*same), **WIDE)
