@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx
 
 BUILD, SOURCE = os.environ["FERRULE_BUILD"], os.environ["FERRULE_SOURCE"]
 FERRULE = f"{BUILD}/bin/ferrule"
@@ -254,12 +255,82 @@ def test_dims(scratch):
             out=r"output: float32\[2,1\]")
 
 
+<<<<<<< HEAD
 def test_open_dims(scratch):
     """Sizes that the model fixes are left open."""
     ferrule("info", MNIST, "--dim", "*.dim0=batch", out=r"float\[batch,1,28,28\]")
     ferrule("info", MNIST, "--dynamic", out=r"Input3.dim0,Input3.dim1,")
     ferrule("info", MNIST, "--dynamic", "--dim", "*.dim1=1",
             out=r"Input3.dim0,1,Input3.dim2,")
+=======
+def test_compiled(scratch):
+    """What info says of a compiled model, and one that is not whole."""
+    so, weights = scratch + "/v.so", scratch + "/v.weights.so"
+    ferrule("compile", VOICE, "-o", so, "--weights=beside",
+            "--target=x86-64-v2")
+    # the model's own description, by way of another reader of it
+    page = ferrule("info", so, out=r"processor +x86-64-v2\n")
+    voice = onnx.load(VOICE, load_external_data=False).graph
+    for what, values in (("input", voice.input), ("output", voice.output)):
+        names = re.findall(rf"^{what} +(.*): ", page, re.M)
+        assert names == [v.name for v in values], page
+    version = ferrule("--version").strip()
+    assert f"compiler   {version}\n" in page and "interface version" in page
+    size = float(re.search(r"weights +([\d.]+) MB", page)[1]) * 1e6
+    assert size < os.path.getsize(weights) < size + 50000
+    assert "depends on the open dimensions" in page
+    dims = [f"--dim={d}=2" for d in re.findall(r"^open +(.*)", page, re.M)]
+    ferrule("info", so, *dims, out=r"memory +[\d.]+ MB of arena")
+    for command in (["info"], ["run", "--random"]):
+        ferrule(*command, so, "--dim=bogus=1", code=REFUSED,
+                err="no .* dimension called 'bogus'")
+    ferrule("run", so, *dims, "--verify", f"{MODELS}/silero_vad_v6",
+            code=REFUSED, err=r"=2, but the inputs have 1 there")
+    for file in (weights, so):
+        with open(file, "rb") as f:
+            whole = f.read()
+        n = len(whole)
+        for cut in (0, 1, 63, 64, 200, 5000, n // 3, n // 2, n - 4096, n - 1):
+            with open(file, "wb") as f:
+                f.write(whole[:cut])
+            for command in (["info"], ["run", "--random"]):
+                ferrule(*command, so, code=REFUSED, err="cut off|empty|not a "
+                        "shared library")
+        with open(file, "wb") as f:
+            f.write(whole)
+    ferrule("run", so, "--verify", f"{MODELS}/silero_vad_v6", out="matches")
+    os.remove(weights)
+    ferrule("info", so, code=REFUSED, err="v.so: its weights .* are missing")
+    ferrule("compile", MNIST, "-o", so, "--target=aarch64")
+    ferrule("info", so, code=REFUSED, err="another kind of processor")
+    with open(so, "w") as f:
+        f.write("text that is longer than the header of such a file " * 2)
+    ferrule("info", so, code=REFUSED, err="not a shared library")
+
+
+def test_output_files(scratch):
+    """One file for each output, whatever the outputs are called."""
+    names = ["a/b", "a:b", "a_b", "a_b.1", "a_b.2", "..", "x" * 300,
+             "x" * 299 + "y", "\u00e9", "\u00e8", "/"]
+    nodes = [onnx.helper.make_node("Add", ["x", f"c{i}"], [name])
+             for i, name in enumerate(names)]
+    values = [onnx.helper.make_tensor(f"c{i}", 1, [], [i])
+              for i in range(len(names))]
+    graph = onnx.helper.make_graph(
+        nodes, "names",
+        [onnx.helper.make_tensor_value_info("x", 1, [1])],
+        [onnx.helper.make_tensor_value_info(name, 1, [1]) for name in names],
+        values)
+    model, folder = scratch + "/names.onnx", scratch + "/out"
+    onnx.save(onnx.helper.make_model(graph), model)
+    np.save(scratch + "/x.npy", np.zeros(1, np.float32))
+    said = ferrule("run", model, "--input", f"x={scratch}/x.npy", "-o", folder)
+    written = re.findall(r"wrote (.*)", said)
+    assert sorted(written) == sorted(f"{folder}/{f}"
+                                     for f in os.listdir(folder))
+    assert [float(np.load(file)[0]) for file in written] == \
+        [float(i) for i in range(len(names))], said
+>>>>>>> f285dc1 (A compiled model is described by info and checked before it is loaded; outputs get files of their own)
 
 
 PROGRAM = """

@@ -243,7 +243,7 @@ int fe_cmd_bench(fe_cli *c) {
   if (c->n_positional != 1)
     return fe_cli_usage(c, "one model is wanted");
   const char *path = c->positional[0];
-  if (versus && strlen(path) > 3 && !strcmp(path + strlen(path) - 3, ".so"))
+  if (versus && fe_is_library(path))
     return fe_cli_usage(c, "--vs wants the .onnx, not a compiled model");
   fe_loaded m;
   fe_peer peer = {0};

@@ -72,8 +72,10 @@ const fe_command fe_commands[] = {
          "Lists inputs and outputs, the operators with counts and whether they "
          "are\nsupported, parameters, arithmetic and memory. Exit code 1 when "
          "the "
-         "model cannot\nbe compiled.\n\nExample:\n"
-         "  ferrule info model.onnx --dim batch=8",
+         "model cannot\nbe compiled. Of a compiled .so: what it takes and "
+         "gives, what it was compiled\nwith and for.\n\nExamples:\n"
+         "  ferrule info model.onnx --dim batch=8\n"
+         "  ferrule info model.so",
      .compiles = true,
      .run = fe_cmd_info},
     {.name = "profile",

@@ -5,12 +5,17 @@
 //
 //===----------------------------------------------------------------------===//
 #include "api/session.h"
-#include "cli/cli.h"
+#include "cli/model.h"
+#include "cli/values.h"
 #include "import/count.h"
 #include "ir/value_type.h"
 #include "op/flops.h"
 
+#include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
+
+//===-- A model -------------------------------------------------------------//
 
 typedef struct fe_totals {
   fe_session *s;
@@ -144,6 +149,55 @@ static ferrule_status inform(fe_session *s, void *user) {
   return status;
 }
 
+//===-- A compiled model ----------------------------------------------------//
+
+static void print_library_values(const ferrule_model *m, const char *what,
+                                 unsigned n, const ferrule_value_info *v) {
+  fe_arena *arena = fe_arena_create(NULL);
+  for (unsigned i = 0; i < n; i++)
+    printf("%-10s %s: %s\n", what, v[i].name,
+           fe_value_text(arena, &v[i], m->symbols));
+  fe_arena_destroy(arena);
+}
+
+/// Bytes of the arena for the sizes that --dim gives.
+static void print_arena(fe_cli *c, const ferrule_model *m) {
+  int64_t *symbols = calloc(m->n_symbols + 1, sizeof *symbols);
+  bool known = symbols;
+  for (unsigned s = 0; known && s < m->n_symbols; s++)
+    known = (symbols[s] = fe_symbol_option(c, m->symbols[s])) >= 0;
+  int64_t size = known ? m->arena_size(symbols) : 0;
+  free(symbols);
+  if (!known)
+    puts("memory     depends on the open dimensions; --dim sets them");
+  else if (size == INT64_MAX)
+    puts("memory     the model cannot take inputs of these sizes");
+  else
+    printf("memory     %.2f MB of arena a run\n", (double)size / 1e6);
+}
+
+static int library_info(fe_cli *c, const char *path) {
+  void *library;
+  const ferrule_model *m;
+  int code = fe_library_open(c, path, &library, &m);
+  if (!code) {
+    printf("%s: compiled model '%s', interface version %u\n", path, m->name,
+           m->abi_version);
+    print_library_values(m, "input", m->n_inputs, m->inputs);
+    print_library_values(m, "output", m->n_outputs, m->outputs);
+    for (unsigned s = 0; s < m->n_symbols; s++)
+      printf("%-10s %s\n", "open", m->symbols[s]);
+    printf("compiler   %s\nprocessor  %s\nweights    %.2f MB\n", m->compiler,
+           m->cpu, (double)m->weight_bytes / 1e6);
+    code = fe_library_fits(c, path, m);
+    if (!code)
+      print_arena(c, m);
+  }
+  if (library)
+    dlclose(library);
+  return code;
+}
+
 int fe_cmd_info(fe_cli *c) {
   const char *value;
   if (fe_cli_next(c, &value) == -2)
@@ -151,5 +205,7 @@ int fe_cmd_info(fe_cli *c) {
   if (c->n_positional != 1)
     return fe_cli_usage(c, "one model is wanted");
   const char *path = c->positional[0];
+  if (fe_is_library(path))
+    return library_info(c, path);
   return (int)fe_session_do(&c->options, path, inform, (void *)path);
 }

@@ -16,41 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool ends_with(const char *s, const char *end) {
-  size_t n = strlen(s), k = strlen(end);
-  return n >= k && !strcmp(s + n - k, end);
-}
-
-static int open_library(fe_cli *c, const char *path, fe_loaded *m) {
-  char name[4096];
-  // dlopen looks for names without a slash elsewhere
-  snprintf(name, sizeof name, "%s%s", strchr(path, '/') ? "" : "./", path);
-  m->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  if (!m->library) {
-    fe_cli_error(c, "%s", dlerror());
-    return EXIT_REFUSED;
-  }
-  char symbol[256];
-  snprintf(symbol, sizeof symbol, "%s_model",
-           c->options.prefix ? c->options.prefix : "ferrule");
-  m->model = dlsym(m->library, symbol);
-  if (!m->model) {
-    fe_cli_error(c, "%s has no symbol %s; was it compiled with --prefix?", path,
-                 symbol);
-    return EXIT_REFUSED;
-  }
-  if (m->model->abi_version != FERRULE_ABI_VERSION) {
-    fe_cli_error(c, "%s has version %u of the interface, wanted is %u", path,
-                 m->model->abi_version, FERRULE_ABI_VERSION);
-    return EXIT_REFUSED;
-  }
-  return 0;
-}
-
 int fe_loaded_open(fe_cli *c, const char *path, fe_loaded *m) {
   memset(m, 0, sizeof *m);
-  if (ends_with(path, ".so")) {
-    int code = open_library(c, path, m);
+  if (fe_is_library(path)) {
+    int code = fe_library_open(c, path, &m->library, &m->model);
+    if (!code)
+      code = fe_library_fits(c, path, m->model);
     if (code)
       return code;
   } else {
@@ -121,6 +92,13 @@ int fe_loaded_input_option(fe_cli *c, fe_loaded *m, const char *text) {
   return code;
 }
 
+int64_t fe_symbol_option(const fe_cli *c, const char *symbol) {
+  for (size_t i = 0; i < c->options.n_dims; i++)
+    if (!strcmp(c->dims[i].name, symbol))
+      return c->dims[i].value;
+  return -1;
+}
+
 /// A value for symbol s that the inputs already set or --dim imply.
 static int64_t symbol_value(const fe_cli *c, const fe_loaded *m, int64_t s) {
   for (unsigned i = 0; i < m->model->n_inputs; i++) {
@@ -129,10 +107,8 @@ static int64_t symbol_value(const fe_cli *c, const fe_loaded *m, int64_t s) {
       if (v->dims[d] == -1 - s && d < m->inputs[i].rank)
         return m->inputs[i].dims[d];
   }
-  for (size_t i = 0; i < c->options.n_dims; i++)
-    if (!strcmp(c->dims[i].name, m->model->symbols[s]))
-      return c->dims[i].value;
-  return 1;
+  int64_t value = fe_symbol_option(c, m->model->symbols[s]);
+  return value < 0 ? 1 : value;
 }
 
 /// xorshift64*, so that runs can be repeated.
@@ -281,10 +257,27 @@ static void show_bad_inputs(fe_cli *c, const fe_loaded *m) {
 
 //===-- Running -------------------------------------------------------------//
 
+/// What is compiled already takes any size: --dim says what the inputs have.
+static int check_dims(fe_cli *c, const fe_loaded *m, const int64_t *symbols) {
+  for (uint32_t s = 0; m->library && s < m->model->n_symbols; s++) {
+    int64_t value = fe_symbol_option(c, m->model->symbols[s]);
+    if (value < 0 || value == symbols[s])
+      continue;
+    fe_cli_error(c, "--dim %s=%lld, but the inputs have %lld there",
+                 m->model->symbols[s], (long long)value, (long long)symbols[s]);
+    return EXIT_REFUSED;
+  }
+  return 0;
+}
+
 int fe_loaded_prepare(fe_cli *c, fe_loaded *m, int threads) {
   int64_t *symbols = calloc(m->model->n_symbols + 1, sizeof *symbols);
   int status = symbols ? ferrule_model_symbols(m->model, m->inputs, symbols)
                        : FERRULE_RUN_NO_MEMORY;
+  if (status == FERRULE_RUN_OK && check_dims(c, m, symbols)) {
+    free(symbols);
+    return EXIT_REFUSED;
+  }
   if (status == FERRULE_RUN_OK) {
     m->arena_size = m->model->arena_size(symbols);
     if (m->arena_size < 0 ||

@@ -26,6 +26,17 @@ typedef struct fe_loaded {
   double compile_seconds;
 } fe_loaded;
 
+/// By the name: a compiled model, not one to be compiled.
+bool fe_is_library(const char *path);
+/// Opens a compiled .so, with c's --prefix; an exit code. *library is to be
+/// closed in any case, when it is not NULL.
+int fe_library_open(fe_cli *c, const char *path, void **library,
+                    const ferrule_model **model);
+/// Whether it can be run with these options on this machine; an exit code.
+int fe_library_fits(fe_cli *c, const char *path, const ferrule_model *model);
+/// What --dim says of a symbol; -1: nothing.
+int64_t fe_symbol_option(const fe_cli *c, const char *symbol);
+
 /// Opens `path`; an exit code, 0 when done. Always close.
 int fe_loaded_open(fe_cli *c, const char *path, fe_loaded *m);
 void fe_loaded_close(fe_loaded *m);

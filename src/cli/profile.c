@@ -174,8 +174,7 @@ int fe_cmd_profile(fe_cli *c) {
   if (c->n_positional != 1)
     return fe_cli_usage(c, "one model is wanted");
   const char *path = c->positional[0];
-  size_t length = strlen(path);
-  if (length > 3 && !strcmp(path + length - 3, ".so"))
+  if (fe_is_library(path))
     return fe_cli_usage(c, "a compiled model does not know its nodes: give the "
                            "model that it was compiled from");
   c->options.profile = true;

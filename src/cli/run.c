@@ -293,28 +293,59 @@ static void file_name(const char *name, char *out, size_t size) {
                  (ch == '.' && n);
     out[n] = plain ? ch : '_';
   }
+  if (!n)
+    out[n++] = '_';
   out[n] = 0;
 }
 
 static void print_written(const char *path) { printf("wrote %s\n", path); }
+
+typedef char fe_file_name[200];
+
+/// Whether name i is among the first n.
+static bool is_among(const fe_file_name *names, unsigned n, unsigned i) {
+  for (unsigned j = 0; j < n; j++)
+    if (j != i && !strcmp(names[j], names[i]))
+      return true;
+  return false;
+}
+
+/// One for each output, all different: where names become the same, the later
+/// ones get the output's number. NULL: no memory.
+static fe_file_name *file_names(const ferrule_model *m) {
+  unsigned n = m->n_outputs;
+  fe_file_name *names = calloc(n + 1, sizeof *names);
+  for (unsigned i = 0; names && i < n; i++)
+    file_name(m->outputs[i].name, names[i], 160);
+  for (unsigned i = 1; names && i < n; i++) {
+    if (!is_among(names, i, i))
+      continue;
+    size_t end = strlen(names[i]);
+    for (unsigned k = i; is_among(names, n, i); k += n)
+      snprintf(names[i] + end, sizeof *names - end, ".%u", k);
+  }
+  return names;
+}
 
 static int write_outputs(fe_cli *c, const char *folder, fe_loaded *m) {
   if (mkdir(folder, 0777) && errno != EEXIST) {
     fe_cli_error(c, "%s: %s", folder, strerror(errno));
     return EXIT_REFUSED;
   }
-  for (unsigned i = 0; i < m->model->n_outputs; i++) {
-    char name[200];
-    file_name(m->model->outputs[i].name, name, sizeof name);
-    const char *path = fe_printf(m->values, "%s/%s.npy", folder, name);
-    const char *wrong =
-        fe_value_to_files(m->values, path, &m->outputs[i], print_written);
-    if (wrong) {
-      fe_cli_error(c, "%s", wrong);
-      return EXIT_REFUSED;
-    }
+  fe_file_name *names = file_names(m->model);
+  if (!names) {
+    fe_cli_error(c, "out of memory");
+    return EXIT_REFUSED;
   }
-  return 0;
+  const char *wrong = NULL;
+  for (unsigned i = 0; i < m->model->n_outputs && !wrong; i++) {
+    const char *path = fe_printf(m->values, "%s/%s.npy", folder, names[i]);
+    wrong = fe_value_to_files(m->values, path, &m->outputs[i], print_written);
+  }
+  free(names);
+  if (wrong)
+    fe_cli_error(c, "%s", wrong);
+  return wrong ? EXIT_REFUSED : 0;
 }
 
 static void print_value(const fe_loaded *m, unsigned i) {
