@@ -10,6 +10,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -306,6 +307,40 @@ def test_compiled(scratch):
     with open(so, "w") as f:
         f.write("text that is longer than the header of such a file " * 2)
     ferrule("info", so, code=REFUSED, err="not a shared library")
+
+
+def test_signals(scratch):
+    """What is interrupted leaves nothing, however far it has come."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for ending in ("so", "a", "ll"):
+            process = subprocess.Popen(
+                [FERRULE, "compile", "-q", MNIST, "-o",
+                 f"{scratch}/x.{ending}", "--weights=beside"])
+            # first the test whether the folder can be written to, then files
+            wait = {"so": 2, "a": 3, "ll": 1}[ending]
+            seen = set()
+            while process.poll() is None and len(seen) < wait:
+                seen.update(os.listdir(scratch))
+            process.send_signal(number)
+            code = process.wait()
+            left = sorted(os.listdir(scratch))
+            if code == 0:  # it was done already
+                assert left == sorted({f"x.{ending}", f"x.weights."
+                                       f"{'so' if ending == 'so' else 'o'}"})
+                for file in left:
+                    os.remove(f"{scratch}/{file}")
+            else:
+                assert code == -number and not left, (code, left)
+
+
+def test_same_output(scratch):
+    """Many at once, to one file: one of them, whole, is there in the end."""
+    so = scratch + "/x.so"
+    runs = [subprocess.Popen([FERRULE, "compile", "-q", MNIST, "-o", so,
+                              "--weights=beside"]) for _ in range(4)]
+    assert not any(process.wait() for process in runs)
+    assert sorted(os.listdir(scratch)) == ["x.so", "x.weights.so"]
+    ferrule("run", so, "--verify", f"{MODELS}/mnist8", out="matches")
 
 
 def test_output_files(scratch):

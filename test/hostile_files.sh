@@ -71,11 +71,44 @@ for ending in so o a ll s; do
     --weights beside -o place/out.$ending
   rmdir place/out.$ending
   # no room: files of at most 4 KB (512 bytes where the shell counts so)
-  code=0
-  (trap '' XFSZ; ulimit -f 8; "$ferrule" compile -q "$model" \
-    -o place/out.$ending) >/dev/null 2>&1 || code=$?
-  [ $code != 0 ] || fail "no room for out.$ending, and it succeeded"
+  (ulimit -f 8; refused 'allow larger files' "$ferrule" compile -q \
+    "$model" -o place/out.$ending --header out.h --weights beside) || exit 1
   [ ! -e out.h ] && [ -z "$(ls place)" ] || fail "left behind: $(ls place)"
+done
+
+# The arrays that run writes
+echo old >place/Plus214_Output_0.npy
+(ulimit -f 0; refused 'File too large' "$ferrule" run "$PWD/piped.so" --random \
+  -o place) >/dev/null || exit 1
+[ "$(cat place/*)" = old ] || fail "left behind: $(ls place)"
+
+# What is written must not be what is read
+cp "$model" mine.onnx
+cp "$model" mine.o
+usage() {
+  code=0
+  "$ferrule" compile -q "$@" >said 2>&1 || code=$?
+  [ $code = 2 ] || fail "compile $* ended with $code"
+  grep -q 'a name of its own' said || fail "compile $* did not say so"
+}
+usage mine.onnx --stop-after=import -o mine.onnx
+usage mine.onnx --stop-after=import -o ./../"${dir##*/}"/mine.onnx
+usage mine.o -o mine.o
+usage mine.onnx -o out.o --header mine.onnx
+usage mine.onnx -o out.o --header out.o
+"$ferrule" compile mine.onnx --stop-after=import -o mine.mlir
+refused 'has data of the model' \
+  "$ferrule" compile mine.mlir --stop-after=lower -o mine.onnx
+cmp "$model" mine.onnx
+cmp "$model" mine.o
+# but a dump may follow itself
+for first in optimize lower schedule; do
+  "$ferrule" compile "$model" --stop-after=$first -o mine.mlir
+  "$ferrule" compile mine.mlir --stop-after=$first -o mine.mlir
+  "$ferrule" compile mine.mlir --stop-after=plan -o mine.mlir
+  "$ferrule" compile mine.mlir -o mine.so
+  "$ferrule" run "$PWD/mine.so" --verify "${model%/*}" >said 2>&1 ||
+    fail "$first twice"
 done
 
 # npy NAME HEADER [BYTES]: a file of that header and so many zeros

@@ -83,12 +83,33 @@ static bool output_kind_is_wrong(const fe_request *r) {
   return r->output && !r->phase && !fe_artifact_of(r->output, &kind);
 }
 
+/// What is written must not be what is read, nor be written twice. A dump may
+/// take the place of the dump that it goes on from.
+static ferrule_status check_places(fe_session *s, const fe_request *r) {
+  const char *header = s->options.header, *twice = NULL;
+  bool dump = r->phase && fe_is_dump(r->path);
+  if (r->output && !dump && fe_same_file(r->output, r->path))
+    twice = r->output;
+  if (header && r->output &&
+      (fe_same_file(header, r->path) || !strcmp(header, r->output) ||
+       fe_same_file(header, r->output)))
+    twice = header;
+  if (!twice)
+    return FERRULE_OK;
+  fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.file = twice},
+            "give it a name of its own",
+            "the model or another output has this name");
+  return FERRULE_USAGE;
+}
+
 static ferrule_status work(fe_session *s, void *user) {
   const fe_request *r = user;
   ferrule_status status;
   if (output_kind_is_wrong(r))
     return emit(s, r); // reports it before the work is done
   if ((status = fe_session_check_phase(s, r->phase)) != FERRULE_OK)
+    return status;
+  if ((status = check_places(s, r)) != FERRULE_OK)
     return status;
   if ((status = read_model(s, r)) != FERRULE_OK)
     return status;

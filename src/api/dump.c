@@ -24,6 +24,32 @@ static MlirAttribute blob_entry(fe_ir *ir, const fe_blob *b, const char *file,
   return mlirArrayAttrGet(ir->ctx, 4, entry);
 }
 
+/// Data in a file that the dump replaces has to be written again.
+static bool is_elsewhere(const fe_blob *b, const char *bin) {
+  return b->file && !fe_same_file(b->file, bin);
+}
+
+/// The text and its data, which belong together.
+static fe_status write_pair(fe_diags *d, const char *path, const char *text,
+                            const char *bin, const fe_buf *data) {
+  fe_output main = {0}, side = {0};
+  int error = fe_output_open(&main, path);
+  if (error)
+    return fe_file_error(d, path, "create the file", error);
+  if (data->n && (error = fe_output_open(&side, bin))) {
+    error = fe_output_close(&main, error);
+    return fe_file_error(d, bin, "create the file", error);
+  }
+  error = fe_output_write(&main, text, strlen(text));
+  if (data->n) {
+    if (!error)
+      error = fe_output_write(&side, data->at, data->n);
+    error = fe_output_close(&side, error);
+  }
+  error = fe_output_close(&main, error);
+  return error ? fe_file_error(d, path, "write the file", error) : FE_OK;
+}
+
 fe_status fe_dump_write(fe_session *s, const char *path) {
   fe_ir *ir = &s->ir;
   MlirOperation op = mlirModuleGetOperation(s->module);
@@ -35,10 +61,16 @@ fe_status fe_dump_write(fe_session *s, const char *path) {
   size_t n = s->blobs.by_name.n;
   for (size_t i = 0; i < n && !to_screen; i++) {
     const fe_blob *b = s->blobs.by_name.entries[i].value;
-    entries[i] = b->file ? blob_entry(ir, b, b->file, b->offset)
-                         : blob_entry(ir, b, bin, data.n);
-    if (!b->file)
-      fe_buf_add(s->arena, &data, b->data, b->size);
+    if (is_elsewhere(b, bin)) {
+      if (fe_same_file(b->file, path))
+        return fe_error(&s->diags, (fe_where){.file = path},
+                        "give the dump another name",
+                        "the file has data of the model");
+      entries[i] = blob_entry(ir, b, b->file, b->offset);
+      continue;
+    }
+    entries[i] = blob_entry(ir, b, bin, data.n);
+    fe_buf_add(s->arena, &data, b->data, b->size);
   }
   fe_set_attr(ir, op, fe_at_str(ir, "ferrule.phase", s->phase));
   if (!to_screen)
@@ -49,9 +81,7 @@ fe_status fe_dump_write(fe_session *s, const char *path) {
   if (to_screen)
     return fputs(text, stdout) < 0 || fputc('\n', stdout) < 0 ? FE_FAILED
                                                               : FE_OK;
-  if (data.n && fe_file_write(&s->diags, bin, data.at, data.n) != FE_OK)
-    return FE_FAILED;
-  return fe_file_write(&s->diags, path, text, strlen(text));
+  return write_pair(&s->diags, path, text, bin, &data);
 }
 
 /// Maps `path` once.

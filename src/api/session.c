@@ -142,9 +142,9 @@ static const char *phase_list(fe_arena *arena) {
   return b.at;
 }
 
-static bool ends_with(const char *s, const char *end) {
-  size_t n = strlen(s), k = strlen(end);
-  return n >= k && !strcmp(s + n - k, end);
+bool fe_is_dump(const char *path) {
+  size_t n = strlen(path);
+  return n >= 5 && !strcmp(path + n - 5, ".mlir");
 }
 
 static ferrule_status read_dump(fe_session *s, const void *data, size_t size,
@@ -178,7 +178,7 @@ ferrule_status fe_session_read_memory(fe_session *s, const void *data,
   s->diags.file = *path ? fe_strdup(s->arena, path) : "model in memory";
   if (s->options.progress)
     s->options.progress(s->options.user, "import");
-  if (ends_with(path, ".mlir"))
+  if (fe_is_dump(path))
     return read_dump(s, data, size, path);
   fe_dim_value *dims = FE_NEW_N(s->arena, fe_dim_value, s->options.n_dims + 1);
   for (size_t i = 0; i < s->options.n_dims; i++)

@@ -36,6 +36,8 @@ typedef struct fe_session {
 ferrule_status fe_session_do(const ferrule_options *options, const char *path,
                              ferrule_status (*work)(fe_session *s, void *user),
                              void *user);
+/// By the name: a dump, not an ONNX model.
+bool fe_is_dump(const char *path);
 /// Reads a model: .onnx, or a dump with its phase.
 FE_NODISCARD ferrule_status fe_session_read(fe_session *s, const char *path);
 FE_NODISCARD ferrule_status fe_session_read_memory(fe_session *s,

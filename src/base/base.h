@@ -148,6 +148,46 @@ void fe_file_unmap(fe_file *f);
 /// Writes to a temporary beside `path`, then renames: nothing half-written.
 FE_NODISCARD fe_status fe_file_write(fe_diags *d, const char *path,
                                      const void *data, size_t size);
+/// Reports "cannot <what>: <error>", with a next step; gives FE_FAILED.
+fe_status fe_file_error(fe_diags *d, const char *path, const char *what,
+                        int error);
+
+/// Both are there, and the same.
+bool fe_same_file(const char *a, const char *b);
+
+/// A file that is written piece by piece, and is there when it is whole. A path
+/// to what is no regular file is written to directly.
+typedef struct fe_output {
+  const char *path;
+  char *temp; // NULL: written to directly
+  int fd, mode;
+} fe_output;
+/// These give 0, or what errno says. What is open must be closed; `error`
+/// other than 0: as nothing that was ever there.
+FE_NODISCARD int fe_output_open(fe_output *o, const char *path);
+FE_NODISCARD int fe_output_write(const fe_output *o, const void *data,
+                                 size_t size);
+FE_NODISCARD int fe_output_close(fe_output *o, int error);
+
+/// A new file beside `path`, open in *fd: its name, to be settled. NULL: see
+/// errno.
+char *fe_temporary(const char *path, int *fd);
+/// Renames it to `path` (NULL: removes it), and frees the name. 0, or what
+/// errno says: then it is removed.
+int fe_temporary_settle(char *name, const char *path);
+/// Both or none; `b` first (NULL: there is none). What one was is gone when the
+/// other cannot be written.
+int fe_temporary_settle_pair(char *a, const char *path_a, char *b,
+                             const char *path_b);
+/// Runs a program that writes such a file, and that no signal disturbs (a file
+/// that gets too large is an error for it), to its end; `actions` is a
+/// posix_spawn_file_actions_t. 0 with its status as of waitpid, or an errno.
+FE_NODISCARD int fe_program_run(int *status, const char *path,
+                                const void *actions, char *const *args);
+/// For handlers of signals that end the process: waits for those programs, and
+/// removes all temporary files.
+void fe_output_abandon(void);
+
 double fe_now(void); // monotonic seconds
 
 #endif

@@ -6,7 +6,7 @@
 // Method: regular files are mapped, so gigabytes of weights cost nothing until
 // they are touched. What cannot be mapped (a pipe) is read into memory; devices
 // are refused, since /dev/zero has no end.
-// Writing goes to a temporary in the same folder, then renames.
+// How they are written: output.c.
 //
 // Needs: POSIX.
 //
@@ -24,11 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
-static fe_status io_error(fe_diags *d, const char *path, const char *what,
-                          int error) {
+fe_status fe_file_error(fe_diags *d, const char *path, const char *what,
+                        int error) {
   const char *hint = error == ENOENT    ? "check the path"
                      : error == EACCES  ? "check the permissions"
                      : error == ENOSPC  ? "make room on the disk"
+                     : error == EDQUOT  ? "make room on the disk"
+                     : error == EFBIG   ? "allow larger files (ulimit -f)"
+                     : error == EROFS   ? "give a path that can be written to"
                      : error == ENOTSUP ? "give a file or a pipe"
                                         : NULL;
   return fe_error(d, (fe_where){.file = path}, hint, "cannot %s: %s", what,
@@ -91,10 +94,10 @@ fe_status fe_file_map(fe_diags *d, const char *path, fe_file *out) {
   *out = (fe_file){0};
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
-    return io_error(d, path, "open the file", errno);
+    return fe_file_error(d, path, "open the file", errno);
   int error = map_or_read(fd, out);
   close(fd);
-  return error ? io_error(d, path, "read the file", error) : FE_OK;
+  return error ? fe_file_error(d, path, "read the file", error) : FE_OK;
 }
 
 void fe_file_unmap(fe_file *f) {
@@ -106,46 +109,20 @@ void fe_file_unmap(fe_file *f) {
   *f = (fe_file){0};
 }
 
-static int write_all(int fd, const uint8_t *p, size_t n) {
-  while (n) {
-    ssize_t put = write(fd, p, n);
-    if (put < 0 && errno == EINTR)
-      continue;
-    if (put < 0)
-      return errno;
-    p += put;
-    n -= (size_t)put;
-  }
-  return 0;
-}
-
 fe_status fe_file_write(fe_diags *d, const char *path, const void *data,
                         size_t size) {
-  // Devices and pipes (/dev/stdout) are written to, not replaced.
-  struct stat st;
-  bool exists = stat(path, &st) == 0;
-  bool in_place = exists && !S_ISREG(st.st_mode);
-  char *temp = fe_printf(d->arena, "%s.XXXXXX", path);
-  int fd = in_place ? open(path, O_WRONLY | O_CLOEXEC) : mkstemp(temp);
-  if (fd < 0)
-    return io_error(d, path, "create the file", errno);
-  int error = write_all(fd, data, size);
-  if (!in_place && !error) {
-    // mkstemp makes the file private; give it the usual permissions.
-    mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(fd, exists ? st.st_mode & 07777 : 0666 & ~mask))
-      error = errno;
-  }
-  if (close(fd) && !error)
-    error = errno;
-  if (!in_place && !error && rename(temp, path))
-    error = errno;
-  if (!error)
-    return FE_OK;
-  if (!in_place)
-    unlink(temp);
-  return io_error(d, path, "write the file", error);
+  fe_output o;
+  int error = fe_output_open(&o, path);
+  if (error)
+    return fe_file_error(d, path, "create the file", error);
+  error = fe_output_close(&o, fe_output_write(&o, data, size));
+  return error ? fe_file_error(d, path, "write the file", error) : FE_OK;
+}
+
+bool fe_same_file(const char *a, const char *b) {
+  struct stat x, y;
+  return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev &&
+         x.st_ino == y.st_ino;
 }
 
 double fe_now(void) {

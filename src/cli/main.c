@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "cli/cli.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -279,7 +280,28 @@ static int help(const char *about) {
   return 0;
 }
 
+//===-- Signals -------------------------------------------------------------//
+
+/// Nothing half-written stays behind; then the signal ends the process.
+static void on_signal(int number) {
+  fe_output_abandon();
+  raise(number); // once this returns, as it did before
+}
+
+static void catch_signals(void) {
+  static const int ends[] = {SIGINT,  SIGTERM, SIGHUP,
+                             SIGQUIT, SIGPIPE, SIGXCPU};
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND},
+                   before;
+  sigfillset(&action.sa_mask);
+  for (size_t i = 0; i < FE_COUNT(ends); i++)
+    if (!sigaction(ends[i], NULL, &before) && before.sa_handler == SIG_DFL)
+      sigaction(ends[i], &action, NULL);
+  signal(SIGXFSZ, SIG_IGN); // writing gives an error instead
+}
+
 int main(int argc, char **argv) {
+  catch_signals();
   fe_cli c = {.argc = argc, .argv = argv, .at = 2, .started = fe_now()};
   const char *no_colour = getenv("NO_COLOR");
   c.colour = isatty(2) && !(no_colour && *no_colour);

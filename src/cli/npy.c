@@ -6,10 +6,14 @@
 //===----------------------------------------------------------------------===//
 #include "cli/npy.h"
 
+#include "base/base.h"
+
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct fe_element {
   int dtype;
@@ -281,7 +285,7 @@ const char *fe_npy_read(const char *path, ferrule_tensor *out) {
   memset(out, 0, sizeof *out);
   FILE *f = fopen(path, "rb");
   if (!f)
-    return "it cannot be opened";
+    return strerror(errno);
   const char *wrong = read_open(f, out);
   fclose(f);
   return wrong;
@@ -331,27 +335,36 @@ const char *fe_npy_write(const char *path, const ferrule_tensor *t) {
     snprintf(descr, sizeof descr, "U%zu", width);
   else
     snprintf(descr, sizeof descr, "%s", e->descr);
-  char shape[FERRULE_MAX_RANK * 22 + 4], header[sizeof shape + 128];
+  char shape[FERRULE_MAX_RANK * 22 + 4], header[sizeof shape + 256];
   int at = 0;
   for (int i = 0; i < t->rank; i++)
     at += snprintf(shape + at, sizeof shape - (size_t)at, "%lld,%s",
                    (long long)t->dims[i], i + 1 < t->rank ? " " : "");
   shape[at] = 0;
+  // ten bytes, then the dictionary and blanks up to a multiple of 64
   int n = snprintf(header, sizeof header,
-                   "{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }",
+                   "          {'descr': '%s%s', 'fortran_order': False, "
+                   "'shape': (%s), }",
                    e->size == 1 ? "|" : "<", descr, shape);
-  int padded = (10 + n + 1 + 63) / 64 * 64 - 10;
-  unsigned char start[10] = "\x93NUMPY\1";
-  start[8] = (unsigned char)padded;
-  start[9] = (unsigned char)(padded >> 8);
-  FILE *f = fopen(path, "wb");
-  if (!f)
-    return "it cannot be created";
-  fwrite(start, 1, sizeof start, f);
-  fprintf(f, "%s%*s\n", header, padded - n - 1, "");
+  int padded = (n + 1 + 63) / 64 * 64;
+  memset(header + n, ' ', (size_t)(padded - n));
+  header[padded - 1] = '\n';
+  memcpy(header, "\x93NUMPY\1\0", 8);
+  header[8] = (char)((padded - 10) & 255);
+  header[9] = (char)((padded - 10) >> 8);
+  fe_output o;
+  int error = fe_output_open(&o, path);
+  if (error)
+    return strerror(error);
+  int copy = dup(o.fd);
+  FILE *f = copy < 0 ? NULL : fdopen(copy, "wb");
   size_t size = e->size * (size_t)fe_tensor_elements(t);
-  bool ok = strings ? write_strings(f, t, width)
-                    : fwrite(t->data, 1, size, f) == size;
-  ok &= !fclose(f);
-  return ok ? NULL : "it cannot be written";
+  errno = 0;
+  bool ok = f && fwrite(header, 1, (size_t)padded, f) == (size_t)padded &&
+            (strings ? write_strings(f, t, width)
+                     : fwrite(t->data, 1, size, f) == size);
+  if (f ? fclose(f) : copy >= 0 && close(copy))
+    ok = false;
+  error = fe_output_close(&o, ok ? 0 : errno ? errno : EIO);
+  return error ? strerror(error) : NULL;
 }

@@ -54,18 +54,13 @@ static bool copy_all(int to, int from, uint64_t n) {
   return true;
 }
 
-static fe_status io_error(fe_diags *d, const char *path) {
-  return fe_error(d, (fe_where){.file = path}, NULL, "cannot be written: %s",
-                  strerror(errno));
-}
-
 fe_status fe_archive_write(fe_diags *d, int fd, const char *path, int object,
                            const char *member, const char *const *symbols,
                            unsigned n_symbols, const fe_model_info *info) {
   fe_arena *arena = d->arena;
   struct stat st;
   if (fstat(object, &st))
-    return io_error(d, path);
+    return fe_file_error(d, path, "write the file", errno);
   // Index: count, offsets of the member with each symbol, names.
   uint64_t index = 4 + 4 * (uint64_t)n_symbols;
   for (unsigned i = 0; i < n_symbols; i++)
@@ -85,17 +80,17 @@ fe_status fe_archive_write(fe_diags *d, int fd, const char *path, int object,
   uint64_t base = b.n + HEADER_BYTES;
   if (!write_all(fd, b.at, b.n) || lseek(fd, (off_t)base, SEEK_SET) < 0 ||
       !copy_all(fd, object, (uint64_t)st.st_size))
-    return io_error(d, path);
+    return fe_file_error(d, path, "write the file", errno);
   if (fe_weights_fill(d, fd, path, base, info) == FE_FAILED)
     return FE_FAILED;
   // Now its size is known. Members start at even offsets.
   if (fstat(fd, &st))
-    return io_error(d, path);
+    return fe_file_error(d, path, "write the file", errno);
   uint64_t size = (uint64_t)st.st_size - base;
   b.n = 0;
   add_header(arena, &b, member, size);
   if (pwrite(fd, b.at, b.n, (off_t)(base - HEADER_BYTES)) != (ssize_t)b.n ||
       ((size & 1) && pwrite(fd, "\n", 1, st.st_size) != 1))
-    return io_error(d, path);
+    return fe_file_error(d, path, "write the file", errno);
   return FE_OK;
 }

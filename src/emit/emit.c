@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <llvm-c/Target.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,12 +219,17 @@ static fe_status emit_units(fe_ir *ir, const fe_unit_job *job,
   pthread_attr_init(&attr);
   pthread_attr_setstacksize(&attr, STACK_BYTES);
   unsigned started = 0;
+  // The program's signals are for the program's threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
   for (unsigned i = 0; i < n; i++) {
     hands[i].crew = &c;
     hands[i].started =
         !pthread_create(&hands[i].thread, &attr, hand_main, &hands[i]);
     started += hands[i].started;
   }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&attr);
   fe_status status = FE_OK;
   for (unsigned i = 0; i < n; i++) {

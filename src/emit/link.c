@@ -24,8 +24,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
 /// One run of the linker.
 typedef struct linking {
   fe_diags *diags;
@@ -40,8 +38,7 @@ static void add_arg(linking *l, const char *arg) {
 }
 
 static fe_status io_error(linking *l, const char *path, const char *what) {
-  return fe_error(l->diags, (fe_where){.file = path}, NULL, "cannot %s: %s",
-                  what, strerror(errno));
+  return fe_file_error(l->diags, path, what, errno);
 }
 
 /// A file in memory as an input of the linker.
@@ -75,13 +72,20 @@ static const char *find_linker(fe_arena *arena) {
   return NULL;
 }
 
-/// What the linker said, from the file that was its standard error.
-static void report_output(linking *l, int fd) {
+/// What the linker said, from the file that was its standard error. That there
+/// is no room for its output is not its fault, nor ours.
+static fe_status report_failure(linking *l, int fd) {
+  static const int theirs[] = {ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EIO};
   char text[2000];
   ssize_t n = pread(fd, text, sizeof text - 1, 0);
   text[n > 0 ? n : 0] = 0;
+  for (size_t i = 0; i < FE_COUNT(theirs); i++)
+    if (strstr(text, strerror(theirs[i])))
+      return fe_file_error(l->diags, l->options->path, "write the file",
+                           theirs[i]);
   fe_report(l->diags, FE_SEV_INTERNAL, (fe_where){.file = l->options->path},
             NULL, "the linker failed: %s", text);
+  return FE_FAILED;
 }
 
 static fe_status run_linker(linking *l) {
@@ -100,22 +104,16 @@ static fe_status run_linker(linking *l) {
   // Onto itself: clears the close-on-exec flag, in the child only.
   for (size_t i = 0; i < l->files.n; i++)
     posix_spawn_file_actions_adddup2(&actions, l->files.at[i], l->files.at[i]);
-  pid_t pid;
-  int wait_status = 0;
-  int error = posix_spawn(&pid, linker, &actions, NULL,
-                          (char *const *)l->args.at, environ);
+  int end;
+  int error = fe_program_run(&end, linker, &actions, (char *const *)l->args.at);
   posix_spawn_file_actions_destroy(&actions);
   fe_status status = FE_OK;
   if (error) {
     errno = error;
-    status = io_error(l, linker, "be run");
+    status = io_error(l, linker, "run the linker");
   } else {
-    while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
-      ;
-    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status)) {
-      report_output(l, messages);
-      status = FE_FAILED;
-    }
+    if (!WIFEXITED(end) || WEXITSTATUS(end))
+      status = report_failure(l, messages);
   }
   close(messages);
   return status;
@@ -126,16 +124,14 @@ static void end_linking(linking *l) {
     close(l->files.at[i]);
 }
 
-//===-- Temporary files
-//----------------------------------------------------===//
+//===-- Temporary files -----------------------------------------------------//
 
 /// A name beside `path` that nobody else has; NULL: reported.
 static char *temporary(fe_diags *diags, const char *path) {
-  char *name = fe_printf(diags->arena, "%s.XXXXXX", path);
-  int fd = mkstemp(name);
-  if (fd < 0) {
-    fe_error(diags, (fe_where){.file = path}, "check the path",
-             "cannot create the file: %s", strerror(errno));
+  int fd;
+  char *name = fe_temporary(path, &fd);
+  if (!name) {
+    fe_file_error(diags, path, "create the file", errno);
     return NULL;
   }
   // Only the name is wanted: whoever writes gives the usual permissions.
@@ -145,17 +141,14 @@ static char *temporary(fe_diags *diags, const char *path) {
 }
 
 fe_status fe_link_possible(fe_diags *diags, const fe_emit_options *options) {
-  return temporary(diags, options->path) ? FE_OK : FE_FAILED;
-}
-
-/// Renames on success, removes otherwise.
-static fe_status settle(linking *l, const char *temp, const char *path,
-                        fe_status status) {
-  if (status == FE_OK && rename(temp, path))
-    status = io_error(l, path, "be written");
-  if (status == FE_FAILED)
-    unlink(temp);
-  return status;
+  struct stat st;
+  if (!stat(options->path, &st) && S_ISDIR(st.st_mode))
+    return fe_file_error(diags, options->path, "write the file", EISDIR);
+  char *name = temporary(diags, options->path);
+  if (!name)
+    return FE_FAILED;
+  fe_temporary_settle(name, NULL);
+  return FE_OK;
 }
 
 static uint16_t elf_machine(const fe_target *target) {
@@ -213,18 +206,19 @@ enum { LOCALIZE = 1, FILL = 2 };
 
 /// Runs the linker, then works on its output in `temp`.
 static fe_status link_and(linking *l, const char *temp, unsigned then) {
+  const char *path = l->options->path;
   if (run_linker(l) == FE_FAILED)
     return FE_FAILED;
   int fd = open(temp, O_RDWR | O_CLOEXEC);
   if (fd < 0)
-    return io_error(l, temp, "open");
+    return io_error(l, path, "open the linker's output");
   fe_status status = FE_OK;
   if (then & LOCALIZE)
-    status = fe_object_localize(l->diags, fd, temp, l->info->prefix);
+    status = fe_object_localize(l->diags, fd, path, l->info->prefix);
   if (status == FE_OK && (then & FILL))
-    status = fe_weights_fill(l->diags, fd, temp, 0, l->info);
+    status = fe_weights_fill(l->diags, fd, path, 0, l->info);
   if (close(fd) && status == FE_OK)
-    status = io_error(l, temp, "write");
+    status = io_error(l, path, "write the file");
   return status;
 }
 
@@ -267,15 +261,11 @@ static void add_shared(linking *l, const char *temp, const char *path) {
 }
 
 static fe_status link_weights(fe_diags *diags, const fe_emit_options *options,
-                              const fe_model_info *info) {
+                              const fe_model_info *info, const char *temp) {
   bool shared = options->artifact == FE_ARTIFACT_SO;
-  const char *path = weights_path(diags->arena, options);
-  const char *temp = temporary(diags, path);
-  if (!temp)
-    return FE_FAILED;
   linking l = begin(diags, options, info);
   if (shared) {
-    add_shared(&l, temp, path);
+    add_shared(&l, temp, weights_path(diags->arena, options));
   } else {
     add_arg(&l, "-r");
     add_arg(&l, "-o");
@@ -285,19 +275,18 @@ static fe_status link_weights(fe_diags *diags, const fe_emit_options *options,
   if (status == FE_OK)
     status = link_and(&l, temp, FILL);
   end_linking(&l);
-  return settle(&l, temp, path, status);
+  return status;
 }
 
-static fe_status link_shared(linking *l, const char *temp, unsigned n,
-                             const fe_unit *units) {
-  fe_arena *arena = l->diags->arena;
+static fe_status link_shared(linking *l, const char *temp, const char *weights,
+                             unsigned n, const fe_unit *units) {
   add_shared(l, temp, l->options->path);
   if (add_units(l, n, units) == FE_FAILED)
     return FE_FAILED;
-  if (l->options->weights_beside && l->info->weight_bytes) {
+  if (weights) {
     add_arg(l, "-rpath");
     add_arg(l, "$ORIGIN");
-    add_arg(l, weights_path(arena, l->options));
+    add_arg(l, weights);
   } else if (add_weights(l, true) == FE_FAILED) {
     return FE_FAILED;
   }
@@ -320,7 +309,9 @@ static fe_status link_object(linking *l, const char *temp, unsigned then,
 static fe_status link_archive(linking *l, const char *temp, unsigned n,
                               const fe_unit *units) {
   fe_arena *arena = l->diags->arena;
-  const char *member = fe_printf(arena, "%s.o", temp);
+  char *member = temporary(l->diags, l->options->path);
+  if (!member)
+    return FE_FAILED;
   fe_status status = link_object(l, member, LOCALIZE, n, units);
   if (status == FE_OK) {
     const char *symbols[] = {fe_printf(arena, "%s_model", l->info->prefix),
@@ -330,32 +321,43 @@ static fe_status link_archive(linking *l, const char *temp, unsigned n,
     int to = open(temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     status =
         from < 0 || to < 0
-            ? io_error(l, l->options->path, "be written")
+            ? io_error(l, l->options->path, "write the file")
             : fe_archive_write(l->diags, to, l->options->path, from, "model.o/",
                                symbols, FE_COUNT(symbols), l->info);
     if (from >= 0)
       close(from);
     if (to >= 0 && close(to) && status == FE_OK)
-      status = io_error(l, l->options->path, "be written");
+      status = io_error(l, l->options->path, "write the file");
   }
-  unlink(member);
+  fe_temporary_settle(member, NULL);
   return status;
 }
 
+/// `weights`: where those beside are for now; NULL: there are none.
 static fe_status link_model(fe_diags *diags, const fe_emit_options *options,
-                            const fe_model_info *info, unsigned n,
+                            const fe_model_info *info, const char *temp,
+                            const char *weights, unsigned n,
                             const fe_unit *units) {
-  const char *temp = temporary(diags, options->path);
-  if (!temp)
-    return FE_FAILED;
   linking l = begin(diags, options, info);
   fe_status status = options->artifact == FE_ARTIFACT_SO
-                         ? link_shared(&l, temp, n, units)
+                         ? link_shared(&l, temp, weights, n, units)
                      : options->artifact == FE_ARTIFACT_OBJECT
                          ? link_object(&l, temp, LOCALIZE | FILL, n, units)
                          : link_archive(&l, temp, n, units);
   end_linking(&l);
-  return settle(&l, temp, options->path, status);
+  return status;
+}
+
+/// Text is written at `temp`; messages name `path`.
+static fe_status write_text(fe_diags *diags, const char *temp, const char *path,
+                            const fe_unit *unit) {
+  fe_output o;
+  int error = fe_output_open(&o, temp);
+  if (!error)
+    error = fe_output_close(
+        &o, fe_output_write(&o, LLVMGetBufferStart(unit->object),
+                            LLVMGetBufferSize(unit->object)));
+  return error ? fe_file_error(diags, path, "write the file", error) : FE_OK;
 }
 
 fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
@@ -363,13 +365,22 @@ fe_status fe_link(fe_diags *diags, const fe_emit_options *options,
   bool text = options->artifact == FE_ARTIFACT_LLVM ||
               options->artifact == FE_ARTIFACT_ASM;
   bool apart = (text || options->weights_beside) && info->weight_bytes;
-  if (apart && link_weights(diags, options, info) == FE_FAILED)
+  const char *path = options->path, *beside = NULL;
+  char *temp = temporary(diags, path), *weights = NULL;
+  fe_status status = temp ? FE_OK : FE_FAILED;
+  if (status == FE_OK && apart) {
+    beside = weights_path(diags->arena, options);
+    weights = temporary(diags, beside);
+    status = weights ? link_weights(diags, options, info, weights) : FE_FAILED;
+  }
+  if (status == FE_OK)
+    status = text ? write_text(diags, temp, path, &units[0])
+                  : link_model(diags, options, info, temp, weights, n, units);
+  if (!temp)
     return FE_FAILED;
-  fe_status status = text ? fe_file_write(diags, options->path,
-                                          LLVMGetBufferStart(units[0].object),
-                                          LLVMGetBufferSize(units[0].object))
-                          : link_model(diags, options, info, n, units);
-  if (status == FE_FAILED && apart)
-    unlink(weights_path(diags->arena, options));
-  return status;
+  // The model and its weights belong together.
+  bool done = status == FE_OK;
+  int error = fe_temporary_settle_pair(temp, done ? path : NULL, weights,
+                                       done ? beside : NULL);
+  return error ? fe_file_error(diags, path, "write the file", error) : status;
 }

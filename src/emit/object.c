@@ -37,11 +37,6 @@
 
 static uint64_t align_up(uint64_t x, uint64_t a) { return (x + a - 1) / a * a; }
 
-static fe_status file_error(fe_diags *d, const char *path, const char *what) {
-  return fe_error(d, (fe_where){.file = path}, NULL, "cannot %s: %s", what,
-                  strerror(errno));
-}
-
 static fe_status malformed(fe_diags *d, const char *path) {
   fe_report(d, FE_SEV_INTERNAL, (fe_where){.file = path}, NULL,
             "the linker's output is not as expected");
@@ -162,12 +157,12 @@ static bool copy_from_file(const fe_blob *b, int fd, uint64_t to) {
 static fe_status write_blobs(fe_diags *d, int fd, const char *path,
                              const fe_model_info *info, uint64_t at) {
   if (ftruncate(fd, (off_t)(at + info->weight_bytes)))
-    return file_error(d, path, "make room for the weights");
+    return fe_file_error(d, path, "make room for the weights", errno);
   for (unsigned i = 0; i < info->n_blobs; i++) {
     const fe_blob *b = info->blobs[i].blob;
     uint64_t to = at + info->blobs[i].offset;
     if (!copy_from_file(b, fd, to) && !write_at(fd, b->data, b->size, to))
-      return file_error(d, path, "write the weights");
+      return fe_file_error(d, path, "write the weights", errno);
   }
   return FE_OK;
 }
@@ -235,7 +230,7 @@ fe_status fe_weights_fill(fe_diags *d, int fd, const char *path, uint64_t base,
   Elf64_Ehdr h;
   struct stat st;
   if (fstat(fd, &st) || !read_at(fd, &h, sizeof h, base))
-    return file_error(d, path, "read the linker's output");
+    return fe_file_error(d, path, "read the linker's output", errno);
   size_t sections_size = (size_t)h.e_shnum * sizeof(Elf64_Shdr);
   size_t segments_size = (size_t)h.e_phnum * sizeof(Elf64_Phdr);
   Elf64_Shdr *s = fe_alloc(d->arena, sections_size);
@@ -262,7 +257,7 @@ fe_status fe_weights_fill(fe_diags *d, int fd, const char *path, uint64_t base,
     return malformed(d, path);
   if (!write_at(fd, s, sections_size, base + h.e_shoff) ||
       (segments_size && !write_at(fd, ph, segments_size, base + h.e_phoff)))
-    return file_error(d, path, "write the section headers");
+    return fe_file_error(d, path, "write the section headers", errno);
   return write_blobs(d, fd, path, info, base + at);
 }
 
@@ -368,14 +363,14 @@ fe_status fe_object_localize(fe_diags *d, int fd, const char *path,
                              const char *prefix) {
   struct stat st;
   if (fstat(fd, &st))
-    return file_error(d, path, "read the linker's output");
+    return fe_file_error(d, path, "read the linker's output", errno);
   image o = {.size = (uint64_t)st.st_size};
   o.data = fe_alloc(d->arena, o.size);
   if (!read_at(fd, o.data, o.size, 0))
-    return file_error(d, path, "read the linker's output");
+    return fe_file_error(d, path, "read the linker's output", errno);
   if (!localize(d->arena, &o, fe_printf(d->arena, "%s_model", prefix)))
     return malformed(d, path);
   if (!write_at(fd, o.data, o.size, 0))
-    return file_error(d, path, "write the symbols");
+    return fe_file_error(d, path, "write the symbols", errno);
   return FE_OK;
 }
