@@ -256,14 +256,14 @@ def test_dims(scratch):
             out=r"output: float32\[2,1\]")
 
 
-<<<<<<< HEAD
 def test_open_dims(scratch):
     """Sizes that the model fixes are left open."""
     ferrule("info", MNIST, "--dim", "*.dim0=batch", out=r"float\[batch,1,28,28\]")
     ferrule("info", MNIST, "--dynamic", out=r"Input3.dim0,Input3.dim1,")
     ferrule("info", MNIST, "--dynamic", "--dim", "*.dim1=1",
             out=r"Input3.dim0,1,Input3.dim2,")
-=======
+
+
 def test_compiled(scratch):
     """What info says of a compiled model, and one that is not whole."""
     so, weights = scratch + "/v.so", scratch + "/v.weights.so"
@@ -365,7 +365,6 @@ def test_output_files(scratch):
                                      for f in os.listdir(folder))
     assert [float(np.load(file)[0]) for file in written] == \
         [float(i) for i in range(len(names))], said
->>>>>>> f285dc1 (A compiled model is described by info and checked before it is loaded; outputs get files of their own)
 
 
 PROGRAM = """
