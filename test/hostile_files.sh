@@ -76,6 +76,28 @@ for ending in so o a ll s; do
   [ ! -e out.h ] && [ -z "$(ls place)" ] || fail "left behind: $(ls place)"
 done
 
+# A name as long as names may be
+long=$(head -c 254 /dev/zero | tr '\0' x)
+for ending in so a; do
+  long=${long%??}
+  "$ferrule" compile -q "$model" -o "$long.$ending"
+done
+
+# Standard streams that are closed, and one that is full
+for closed in '<&-' '2>&-' '<&- 2>&-' '<&- >&- 2>&-'; do
+  rm -f closed.so
+  eval "\"\$ferrule\" compile -q \"\$model\" -o closed.so $closed"
+  "$ferrule" run "$PWD/closed.so" --verify "${model%/*}" >said 2>&1 ||
+    fail "compiled with $closed"
+done
+if [ -w /dev/full ]; then
+  for words in --help --version 'help run' "info $model" operators; do
+    code=0
+    "$ferrule" $words >/dev/full 2>said || code=$?
+    [ $code = 1 ] || fail "$words into a full file ended with $code"
+  done
+fi
+
 # The arrays that run writes
 echo old >place/Plus214_Output_0.npy
 (ulimit -f 0; refused 'File too large' "$ferrule" run "$PWD/piped.so" --random \

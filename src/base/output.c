@@ -64,13 +64,16 @@ static void release_signals(sigset_t before) {
 }
 
 char *fe_temporary(const char *path, int *fd) {
-  size_t size = strlen(path) + sizeof ".XXXXXX";
+  // as much of its name as leaves room for more, also that of the linker
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+  size_t shown = strnlen(base, 200) + (size_t)(base - path);
+  size_t size = shown + sizeof ".XXXXXX";
   char *name = malloc(size);
   if (!name) {
     errno = ENOMEM;
     return NULL;
   }
-  snprintf(name, size, "%s.XXXXXX", path);
+  snprintf(name, size, "%.*s.XXXXXX", (int)shown, path);
   sigset_t before = hold_signals();
   *fd = mkstemp(name);
   int error = *fd < 0 ? errno : 0;

@@ -7,6 +7,7 @@
 #include "base/base.h"
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,8 +301,17 @@ static void catch_signals(void) {
   signal(SIGXFSZ, SIG_IGN); // writing gives an error instead
 }
 
-int main(int argc, char **argv) {
-  catch_signals();
+/// What is opened later must not take the place of a standard stream.
+static void fill_streams(void) {
+  int fd;
+  do
+    fd = open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= 2);
+  if (fd > 2)
+    close(fd);
+}
+
+static int run(int argc, char **argv) {
   fe_cli c = {.argc = argc, .argv = argv, .at = 2, .started = fe_now()};
   const char *no_colour = getenv("NO_COLOR");
   c.colour = isatty(2) && !(no_colour && *no_colour);
@@ -332,12 +342,19 @@ int main(int argc, char **argv) {
     fe_cli_done(&c);
     for (size_t i = 0; i < c.n_kept; i++)
       free(c.kept[i]);
-    if (fflush(stdout) && !code) {
-      perror("ferrule: standard output");
-      code = EXIT_REFUSED;
-    }
     return code;
   }
   no_command(name);
   return EXIT_USAGE;
+}
+
+int main(int argc, char **argv) {
+  fill_streams();
+  catch_signals();
+  int code = run(argc, argv);
+  if (fflush(stdout) && !code) {
+    perror("ferrule: standard output");
+    code = EXIT_REFUSED;
+  }
+  return code;
 }

@@ -41,9 +41,20 @@ static fe_status io_error(linking *l, const char *path, const char *what) {
   return fe_file_error(l->diags, path, what, errno);
 }
 
+/// A file in memory, whose number is none that a standard stream has in the
+/// linker, even where this process has closed its own.
+static int memory_file(const char *name) {
+  int fd = memfd_create(name, MFD_CLOEXEC);
+  if (fd < 0 || fd > 2)
+    return fd;
+  int higher = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  close(fd);
+  return higher;
+}
+
 /// A file in memory as an input of the linker.
 static fe_status add_input(linking *l, const void *data, size_t size) {
-  int fd = memfd_create("unit", MFD_CLOEXEC);
+  int fd = memory_file("unit");
   if (fd < 0)
     return io_error(l, l->options->path, "make a file in memory");
   fe_push(l->diags->arena, &l->files, fd);
@@ -95,7 +106,7 @@ static fe_status run_linker(linking *l) {
                     "install the package lld-22", "there is no ld.lld-22");
   add_arg(l, NULL);
   l->args.at[0] = linker;
-  int messages = memfd_create("messages", MFD_CLOEXEC);
+  int messages = memory_file("messages");
   if (messages < 0)
     return io_error(l, l->options->path, "make a file in memory");
   posix_spawn_file_actions_t actions;
