@@ -76,6 +76,8 @@ def test_usage(scratch):
             (["compile", MNIST, "-o", so, "--dim", "a=-1"], "NAME=N"),
             (["compile", MNIST, "-o", so, "--prefix=1a"], "letters"),
             (["compile", MNIST, "-o", so, "--weights=nowhere"], "beside"),
+            (["run", MNIST, "--random", "--target=aarch64"], "cannot run"),
+            (["bench", MNIST, "--target=aarch64"], "cannot run"),
             (["run", MNIST], "--random"),
             (["run", MNIST, "--input", "bogus=x.npy"], "no input 'bogus'"),
             (["run", MNIST, "--rtol", "x"], "not a number"),

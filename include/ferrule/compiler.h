@@ -108,7 +108,8 @@ ferrule_status ferrule_print(const char *path, const char *phase,
 
 /// A model compiled into this process.
 typedef struct ferrule_program ferrule_program;
-/// Compiles for this machine. `*out` is to be destroyed by the caller.
+/// Compiles for this machine (FERRULE_USAGE for a target that it cannot run).
+/// `*out` is to be destroyed by the caller.
 ferrule_status ferrule_load(const char *path, const ferrule_options *options,
                             ferrule_program **out);
 ferrule_status ferrule_load_memory(const void *model, size_t size,

@@ -20,6 +20,7 @@ const char *ferrule_version(void) { return FERRULE_VERSION; }
 
 /// What a call wants: exactly one of output, phase with output, program.
 typedef struct fe_request {
+  bool memory, print; // which call it is
   const char *path;
   const void *data; // NULL: read the file
   size_t size;
@@ -29,8 +30,8 @@ typedef struct fe_request {
 } fe_request;
 
 static ferrule_status read_model(fe_session *s, const fe_request *r) {
-  return r->data ? fe_session_read_memory(s, r->data, r->size, r->path)
-                 : fe_session_read(s, r->path);
+  return r->memory ? fe_session_read_memory(s, r->data, r->size, r->path)
+                   : fe_session_read(s, r->path);
 }
 
 /// "dir/mnist8.onnx" -> "mnist8"
@@ -83,6 +84,53 @@ static bool output_kind_is_wrong(const fe_request *r) {
   return r->output && !r->phase && !fe_artifact_of(r->output, &kind);
 }
 
+/// What is not given though it has to be, or is out of range; NULL: nothing.
+static const char *what_is_wrong(const fe_request *r,
+                                 const ferrule_options *o) {
+  if (!r->path)
+    return "path is NULL";
+  if (r->memory && !r->data)
+    return "model is NULL";
+  if (!r->output && !r->program)
+    return "output is NULL";
+  if (r->print && !r->phase)
+    return "phase is NULL";
+  if (o->opt_level < 0 || o->opt_level > 3)
+    return "options.opt_level is not from 0 to 3";
+  if (o->threads < 0)
+    return "options.threads is negative";
+  if ((o->n_dims && !o->dims) || (o->n_open_dims && !o->open_dims))
+    return "options say how many dims, not which";
+  for (size_t i = 0; i < o->n_dims; i++)
+    if (!o->dims[i].name)
+      return "a name in options.dims is NULL";
+  for (size_t i = 0; i < o->n_open_dims; i++)
+    if (!o->open_dims[i].name)
+      return "a name in options.open_dims is NULL";
+  return NULL;
+}
+
+/// Code that goes into this process has to run on this machine.
+static bool runs_here(const fe_target *target) {
+  fe_target storage;
+  const fe_target *host = fe_target_find("native", &storage);
+  return host &&
+         !strncmp(host->triple, target->triple,
+                  strcspn(target->triple, "-") + 1) &&
+         target->vector_bits <= host->vector_bits;
+}
+
+static ferrule_status check_request(fe_session *s, const fe_request *r) {
+  const char *wrong = what_is_wrong(r, &s->options);
+  if (wrong)
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){0}, NULL, "%s", wrong);
+  else if (r->program && !runs_here(s->pass.target))
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "target"},
+              "compile it to a .so, and run that on such a machine",
+              "this machine cannot run code for %s", s->pass.target->name);
+  return s->diags.errors ? FERRULE_USAGE : FERRULE_OK;
+}
+
 /// What is written must not be what is read, nor be written twice. A dump may
 /// take the place of the dump that it goes on from.
 static ferrule_status check_places(fe_session *s, const fe_request *r) {
@@ -104,7 +152,9 @@ static ferrule_status check_places(fe_session *s, const fe_request *r) {
 
 static ferrule_status work(fe_session *s, void *user) {
   const fe_request *r = user;
-  ferrule_status status;
+  ferrule_status status = check_request(s, r);
+  if (status != FERRULE_OK)
+    return status;
   if (output_kind_is_wrong(r))
     return emit(s, r); // reports it before the work is done
   if ((status = fe_session_check_phase(s, r->phase)) != FERRULE_OK)
@@ -133,7 +183,8 @@ ferrule_status ferrule_compile(const char *path, const char *output,
 ferrule_status ferrule_compile_memory(const void *model, size_t size,
                                       const char *path, const char *output,
                                       const ferrule_options *options) {
-  return serve((fe_request){.path = path ? path : "",
+  return serve((fe_request){.memory = true,
+                            .path = path ? path : "",
                             .data = model,
                             .size = size,
                             .output = output},
@@ -143,13 +194,16 @@ ferrule_status ferrule_compile_memory(const void *model, size_t size,
 ferrule_status ferrule_print(const char *path, const char *phase,
                              const char *output,
                              const ferrule_options *options) {
-  return serve((fe_request){.path = path, .phase = phase, .output = output},
-               options);
+  return serve(
+      (fe_request){
+          .print = true, .path = path, .phase = phase, .output = output},
+      options);
 }
 
 ferrule_status ferrule_load(const char *path, const ferrule_options *options,
                             ferrule_program **out) {
-  *out = NULL;
+  if (out)
+    *out = NULL;
   return serve((fe_request){.path = path, .program = out}, options);
 }
 
@@ -157,8 +211,10 @@ ferrule_status ferrule_load_memory(const void *model, size_t size,
                                    const char *path,
                                    const ferrule_options *options,
                                    ferrule_program **out) {
-  *out = NULL;
-  return serve((fe_request){.path = path ? path : "",
+  if (out)
+    *out = NULL;
+  return serve((fe_request){.memory = true,
+                            .path = path ? path : "",
                             .data = model,
                             .size = size,
                             .program = out},
