@@ -91,6 +91,10 @@ RULES = [
     Rule(("QuantizeLinear",), "ONNX Runtime divides halves in f32; the standard "
          "says the scale's type", ("the formula",),
          of_type(T.FLOAT16, T.BFLOAT16)),
+    Rule(("QuantizeLinear",), "onnx divides f32 by a half in f32; the standard "
+         "says the scale's type", (), lambda case, message:
+         case.values[0].type != case.values[1].type in (T.FLOAT16, T.BFLOAT16)
+         and "says onnx" in message),
     Rule(("Trilu",), "onnx fills strings with 0, Ferrule with nothing", (),
          of_type(T.STRING)),
     Rule(("Gather",), "ONNX Runtime gathers other strings", ("onnx",),
