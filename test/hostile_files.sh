@@ -100,8 +100,12 @@ fi
 
 # The arrays that run writes
 echo old >place/Plus214_Output_0.npy
-(ulimit -f 0; refused 'File too large' "$ferrule" run "$PWD/piped.so" --random \
-  -o place) >/dev/null || exit 1
+code=0
+said=$( (ulimit -f 0; "$ferrule" run -q "$PWD/piped.so" --random -o place) \
+  2>&1) || code=$?
+echo "$said" >said
+[ $code = 1 ] || fail "without room for arrays run ended with $code"
+grep -q 'File too large' said || fail 'run did not say why'
 [ "$(cat place/*)" = old ] || fail "left behind: $(ls place)"
 
 # What is written must not be what is read
@@ -166,6 +170,6 @@ try 'is to be float32'
 array "($(printf '1, %.0s' $(seq 40)))" 4
 try 'rank is too high'
 npy in.npy "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}" 8
-try 'not a number'
+try 'Python objects'
 npy in.npy "{'descr': '"
 try 'not that of an array'
