@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A map is two tensors of one dim. Taking one apart gives them as they are, in
-// the map's order; nothing here looks at keys.
+// the map's order. Keys are strings or int64.
 //
 //===----------------------------------------------------------------------===//
 #include "run.h"
@@ -23,18 +23,6 @@ static bool copy(fe_run *run, const ferrule_tensor *from, const void *data,
   if (to->data && bytes)
     memcpy(to->data, data, (size_t)bytes);
   return to->data;
-}
-
-/// args: keys, values, destination.
-int32_t fe_rt_map_make(fe_run *run, ferrule_tensor *args, int64_t *numbers) {
-  (void)numbers;
-  ferrule_map *m = fe_rt_object(run, sizeof *m);
-  int64_t n = args[0].dims[0];
-  if (!m || !copy(run, &args[0], args[0].data, n, &m->keys) ||
-      !copy(run, &args[1], args[1].data, n, &m->values))
-    return FE_RUN_STATUS;
-  *(ferrule_map **)args[2].data = m;
-  return 0;
 }
 
 /// A sequence of maps, one for each row of the values. args: keys [m], values
@@ -86,6 +74,62 @@ int32_t fe_rt_map_take(fe_run *run, ferrule_tensor *args, int64_t *numbers) {
     int64_t bytes = fe_rt_bytes(from[i]->dtype, from[i]->dims[0]);
     if (bytes)
       memcpy(args[1 + i].data, from[i]->data, (size_t)bytes);
+  }
+  return 0;
+}
+
+//===-- Looking up keys -----------------------------------------------------//
+
+static uint64_t hash_of(const ferrule_tensor *keys, int64_t i) {
+  if (keys->dtype != FERRULE_STRING) {
+    uint64_t v = (uint64_t)((const int64_t *)keys->data)[i];
+    return (v ^ v >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+  }
+  const ferrule_string *s = (const ferrule_string *)keys->data + i;
+  uint64_t h = UINT64_C(0xcbf29ce484222325); // FNV-1a
+  for (int64_t k = 0; k < s->size; k++)
+    h = (h ^ (unsigned char)s->data[k]) * UINT64_C(0x100000001b3);
+  return h * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static bool same_key(const ferrule_tensor *a, int64_t i,
+                     const ferrule_tensor *b, int64_t j) {
+  if (a->dtype != FERRULE_STRING)
+    return ((const int64_t *)a->data)[i] == ((const int64_t *)b->data)[j];
+  const ferrule_string *x = (const ferrule_string *)a->data + i;
+  const ferrule_string *y = (const ferrule_string *)b->data + j;
+  return x->size == y->size &&
+         (!x->size || !memcmp(x->data, y->data, (size_t)x->size));
+}
+
+/// The values of keys, the third argument where the map has not got them. args:
+/// keys, map, one value, destination of as many values as keys.
+int32_t fe_rt_map_find(fe_run *run, ferrule_tensor *args, int64_t *numbers) {
+  (void)numbers;
+  const ferrule_map *m = map_of(&args[1]);
+  int64_t n = m->keys.dims[0], wanted = args[0].dims[0], size = 16;
+  int64_t width = fe_rt_bytes(args[3].dtype, 1);
+  while (size < 2 * n)
+    size *= 2;
+  // Positions of the map's keys by hash, each 1 more; 0: free.
+  int64_t *table = fe_rt_object(run, size * (int64_t)sizeof *table);
+  if (!table)
+    return FE_RUN_STATUS;
+  memset(table, 0, (size_t)size * sizeof *table);
+  for (int64_t i = 0; i < n; i++) {
+    uint64_t at = hash_of(&m->keys, i) >> 20 & (uint64_t)(size - 1);
+    while (table[at])
+      at = (at + 1) & (uint64_t)(size - 1);
+    table[at] = i + 1;
+  }
+  for (int64_t i = 0; i < wanted; i++) {
+    uint64_t at = hash_of(&args[0], i) >> 20 & (uint64_t)(size - 1);
+    while (table[at] && !same_key(&args[0], i, &m->keys, table[at] - 1))
+      at = (at + 1) & (uint64_t)(size - 1);
+    const char *from = args[2].data;
+    if (table[at])
+      from = (const char *)m->values.data + (table[at] - 1) * width;
+    memcpy((char *)args[3].data + i * width, from, (size_t)width);
   }
   return 0;
 }

@@ -27,7 +27,6 @@ int32_t fe_rt_sequence_concat(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_optional_make(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_optional_dims(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_optional_get(fe_run *, ferrule_tensor *, int64_t *);
-int32_t fe_rt_map_make(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_map_rows(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_map_count(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_map_take(fe_run *, ferrule_tensor *, int64_t *);

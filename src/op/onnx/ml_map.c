@@ -51,7 +51,7 @@ static fe_status lower_rows(fe_lower *l) {
   const int types[3] = {l->in_type[0], l->in_type[1],
                         fe_type_number(type_of(fe_result(l->op, 0)))};
   fe_runtime_call(l,
-                  &(fe_runtime){.name = "dict_rows",
+                  &(fe_runtime){.name = "map_rows",
                                 .n_in = 2,
                                 .n_out = 1,
                                 .in = l->in,
@@ -92,7 +92,7 @@ static fe_status lower_find(fe_lower *l) {
                         fe_type_number(type_of(fe_operand(l->op, 1))),
                         l->out_type[0], l->out_type[0]};
   fe_runtime_call(l,
-                  &(fe_runtime){.name = "dict_find",
+                  &(fe_runtime){.name = "map_find",
                                 .n_in = 3,
                                 .n_out = 1,
                                 .in = l->in,
@@ -117,7 +117,7 @@ static fe_status lower_take(fe_lower *l) {
                         l->out_type[0], l->out_type[1]};
   MlirValue n, dest[2];
   fe_runtime_call(l,
-                  &(fe_runtime){.name = "dict_count",
+                  &(fe_runtime){.name = "map_count",
                                 .n_in = 1,
                                 .in = l->in,
                                 .types = types,
@@ -126,7 +126,7 @@ static fe_status lower_take(fe_lower *l) {
   for (unsigned i = 0; i < 2; ++i)
     dest[i] = fe_out_empty(l, i, &n);
   fe_runtime_call(l,
-                  &(fe_runtime){.name = "dict_take",
+                  &(fe_runtime){.name = "map_take",
                                 .n_in = 1,
                                 .n_out = 2,
                                 .in = l->in,
