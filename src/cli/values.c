@@ -87,9 +87,11 @@ const char *fe_value_from_files(fe_arena *arena, const char *path,
     wrong = fe_npy_read(path, &t);
     if (wrong)
       return fe_printf(arena, "%s: %s", path, wrong);
-    // strings have their characters behind them, in the same memory
+    // strings have their characters behind them, in the same memory; what is
+    // empty is there, too
     *out = t;
-    out->data = fe_memdup(arena, t.data, (size_t)t.capacity + 1);
+    out->data = fe_alloc(arena, (size_t)t.capacity + 1);
+    memcpy(out->data, t.data, (size_t)t.capacity);
     fe_npy_moved(out, t.data);
     fe_npy_as(out, info->dtype);
     free(t.data);
