@@ -8,6 +8,7 @@ own judgement is tested with outputs that are wrong on purpose.
 import filecmp
 import os
 import pty
+import random
 import re
 import shutil
 import signal
@@ -299,9 +300,27 @@ def test_compiled(scratch):
             for command in (["info"], ["run", "--random"]):
                 ferrule(*command, so, code=REFUSED, err="cut off|empty|not a "
                         "shared library")
+        # one bit changed, anywhere; half of them where the loader looks first
+        draw = random.Random(7)
+        for k in range(24):
+            at = draw.randrange(n if k % 2 else min(n, 4096))
+            with open(file, "wb") as f:
+                f.write(whole[:at] + bytes([whole[at] ^ 1 << draw.randrange(8)])
+                        + whole[at + 1:])
+            for command in (["info"], ["run", "--random"]):
+                ferrule(*command, so, code=REFUSED, err="damaged")
         with open(file, "wb") as f:
             f.write(whole)
     ferrule("run", so, "--verify", f"{MODELS}/silero_vad_v6", out="matches")
+    # programs that rightly change it
+    for file in (so, weights):
+        subprocess.run(["strip", file], check=True)
+    ferrule("run", so, "--verify", f"{MODELS}/silero_vad_v6", out="matches")
+    ferrule("compile", MNIST, "-o", scratch + "/m.o")
+    subprocess.run(["cc", "-shared", "m.o", "-lm", "-o", "m.so"], check=True,
+                   cwd=scratch)
+    ferrule("run", scratch + "/m.so", "--verify", f"{MODELS}/mnist8",
+            out="matches")
     os.remove(weights)
     ferrule("info", so, code=REFUSED, err="v.so: its weights .* are missing")
     ferrule("compile", MNIST, "-o", so, "--target=aarch64")

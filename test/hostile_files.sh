@@ -173,3 +173,14 @@ npy in.npy "{'descr': '|O', 'fortran_order': False, 'shape': (1,)}" 8
 try 'Python objects'
 npy in.npy "{'descr': '"
 try 'not that of an array'
+# nothing waits for what may never come
+rm in.npy
+mkfifo in.npy
+try 'not a regular file'
+mkdir inputs
+mkfifo inputs/input_0.npy inputs/pipe.so
+refused 'not a regular file' \
+  "$ferrule" run "$PWD/piped.so" --verify "$PWD/inputs"
+for command in info 'run --random'; do
+  refused 'not a regular file' "$ferrule" $command "$PWD/inputs/pipe.so"
+done

@@ -152,6 +152,19 @@ FE_NODISCARD fe_status fe_file_write(fe_diags *d, const char *path,
 fe_status fe_file_error(fe_diags *d, const char *path, const char *what,
                         int error);
 
+/// Opens a regular file, and nothing that could make this wait or has no end.
+/// NULL, or what is wrong.
+FE_NODISCARD const char *fe_regular_open(const char *path, int *fd,
+                                         uint64_t *size);
+
+/// Adds a hash of the file's bytes behind them, FE_SEAL_SIZE bytes. 0, or an
+/// errno.
+enum { FE_SEAL_SIZE = 16 };
+FE_NODISCARD int fe_seal_add(int fd);
+typedef enum fe_seal { FE_SEAL_NONE, FE_SEAL_WHOLE, FE_SEAL_BROKEN } fe_seal;
+/// Whether a file still has what it was sealed with.
+fe_seal fe_seal_of(const void *data, size_t size);
+
 /// Both are there, and the same.
 bool fe_same_file(const char *a, const char *b);
 

@@ -100,6 +100,21 @@ fe_status fe_file_map(fe_diags *d, const char *path, fe_file *out) {
   return error ? fe_file_error(d, path, "read the file", error) : FE_OK;
 }
 
+const char *fe_regular_open(const char *path, int *fd, uint64_t *size) {
+  *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (*fd < 0)
+    return strerror(errno);
+  struct stat st;
+  const char *wrong = fstat(*fd, &st)        ? strerror(errno)
+                      : !S_ISREG(st.st_mode) ? "it is not a regular file"
+                                             : NULL;
+  if (wrong)
+    close(*fd);
+  else
+    *size = (uint64_t)st.st_size;
+  return wrong;
+}
+
 void fe_file_unmap(fe_file *f) {
   // Both calls take a pointer without const; nothing is written.
   if (f->mapped)

@@ -31,7 +31,9 @@ const fe_command fe_commands[] = {
          "With --stop-after the model is written as it is after that phase; "
          "such a file\nis a MODEL too, and goes on from there:\n"
          "  ferrule compile model.onnx --stop-after=lower -o lower.mlir\n"
-         "  ferrule compile lower.mlir -o model.so",
+         "  ferrule compile lower.mlir -o model.so\n\n"
+         "What is written is there when it is whole. Only a compiler that is "
+         "killed\noutright (kill -9) may leave a file OUT.?????? behind.",
      .options = fe_compile_options,
      .compiles = true,
      .run = fe_cmd_compile},

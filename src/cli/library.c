@@ -5,8 +5,10 @@
 //
 // Method: the loader believes what a file says of itself: one that was cut off,
 // or whose weights beside it were, kills the process when its pages are
-// touched. So everything that the file's headers claim is compared with its
-// size before it is given to the loader.
+// touched, and a bit that is not what it was can do so, too. So the hash behind
+// the file is compared with it (base/seal.c), which a file that was stripped or
+// linked by others does not have; and everything that its headers claim with
+// its size, before it is given to the loader.
 //
 // Needs: ELF of 64 bits, little endian.
 //
@@ -18,11 +20,9 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef __aarch64__
@@ -50,29 +50,40 @@ static bool table(const fe_image *f, uint64_t offset, uint64_t n,
   return !n || (entry_size == wanted_size && inside(f, offset, n * entry_size));
 }
 
+/// Everything that the headers know of lies in the file, and nothing behind it.
 static const char *check_tables(const fe_image *f, const Elf64_Ehdr *h) {
   if (!h->e_phnum ||
       !table(f, h->e_phoff, h->e_phnum, h->e_phentsize, sizeof(Elf64_Phdr)) ||
       !table(f, h->e_shoff, h->e_shnum, h->e_shentsize, sizeof(Elf64_Shdr)))
     return cut_off;
+  uint64_t end = h->e_shoff + h->e_shnum * sizeof(Elf64_Shdr);
   for (unsigned i = 0; i < h->e_phnum; i++) {
     Elf64_Phdr p;
     memcpy(&p, f->data + h->e_phoff + i * sizeof p, sizeof p);
     if (!inside(f, p.p_offset, p.p_filesz) || p.p_filesz > p.p_memsz)
       return cut_off;
+    end = p.p_offset + p.p_filesz > end ? p.p_offset + p.p_filesz : end;
   }
   for (unsigned i = 0; i < h->e_shnum; i++) {
     Elf64_Shdr s;
     memcpy(&s, f->data + h->e_shoff + i * sizeof s, sizeof s);
-    if (s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL &&
-        !inside(f, s.sh_offset, s.sh_size))
+    if (s.sh_type == SHT_NOBITS || s.sh_type == SHT_NULL)
+      continue;
+    if (!inside(f, s.sh_offset, s.sh_size))
       return cut_off;
+    end = s.sh_offset + s.sh_size > end ? s.sh_offset + s.sh_size : end;
   }
-  return NULL;
+  return end < f->size ? cut_off : NULL; // part of a seal
 }
 
-static const char *check_image(const fe_image *f) {
+static const char *check_image(const fe_image *all) {
+  fe_image image = *all, *f = &image;
   Elf64_Ehdr h;
+  fe_seal seal = fe_seal_of(f->data, f->size);
+  if (seal == FE_SEAL_BROKEN)
+    return cut_off;
+  if (seal == FE_SEAL_WHOLE)
+    f->size -= FE_SEAL_SIZE;
   if (f->size < sizeof h)
     return f->size && !memcmp(f->data, ELFMAG, f->size < 4 ? f->size : 4)
                ? cut_off
@@ -144,25 +155,21 @@ static const char *each_needed(const fe_image *f,
 static const char *check_file(const char *path,
                               const char *(*more)(const fe_image *f,
                                                   const char *path)) {
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0)
-    return strerror(errno);
-  struct stat st;
-  const char *wrong = NULL;
+  int fd;
+  uint64_t size;
+  const char *wrong = fe_regular_open(path, &fd, &size);
+  if (wrong)
+    return wrong;
   void *data = MAP_FAILED;
-  if (fstat(fd, &st))
-    wrong = strerror(errno);
-  else if (!S_ISREG(st.st_mode))
-    wrong = "it is not a file";
-  else if (!st.st_size)
+  if (!size)
     wrong = "it is empty";
-  else if ((data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd,
-                        0)) == MAP_FAILED)
+  else if ((data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0)) ==
+           MAP_FAILED)
     wrong = strerror(errno);
   close(fd);
   if (wrong)
     return wrong;
-  fe_image f = {data, (uint64_t)st.st_size};
+  fe_image f = {data, size};
   wrong = check_image(&f);
   if (!wrong && more)
     wrong = more(&f, path);

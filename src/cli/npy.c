@@ -235,7 +235,7 @@ void fe_npy_moved(ferrule_tensor *t, const void *old) {
     s[i].data = (char *)t->data + (s[i].data - (const char *)old);
 }
 
-static const char *read_open(FILE *f, ferrule_tensor *out) {
+static const char *read_open(FILE *f, uint64_t file_size, ferrule_tensor *out) {
   fe_stored stored = {0};
   unsigned char start[12];
   if (fread(start, 1, 10, f) != 10 || memcmp(start, "\x93NUMPY", 6))
@@ -267,8 +267,7 @@ static const char *read_open(FILE *f, ferrule_tensor *out) {
   size *= (size_t)n;
   // a claimed size that the file does not have must not be allocated
   long here = ftell(f);
-  if (here < 0 || fseek(f, 0, SEEK_END) || (uint64_t)ftell(f) < here + size ||
-      fseek(f, here, SEEK_SET))
+  if (here < 0 || file_size < (uint64_t)here + size)
     return "it is truncated";
   out->data = malloc(size ? size : 1);
   if (!out->data)
@@ -283,10 +282,18 @@ static const char *read_open(FILE *f, ferrule_tensor *out) {
 
 const char *fe_npy_read(const char *path, ferrule_tensor *out) {
   memset(out, 0, sizeof *out);
-  FILE *f = fopen(path, "rb");
-  if (!f)
-    return strerror(errno);
-  const char *wrong = read_open(f, out);
+  int fd;
+  uint64_t size;
+  const char *wrong = fe_regular_open(path, &fd, &size);
+  if (wrong)
+    return wrong;
+  FILE *f = fdopen(fd, "rb");
+  if (!f) {
+    wrong = strerror(errno);
+    close(fd);
+    return wrong;
+  }
+  wrong = read_open(f, size, out);
   fclose(f);
   return wrong;
 }

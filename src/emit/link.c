@@ -213,7 +213,7 @@ static fe_status add_weights(linking *l, bool hidden) {
   return add_input(l, object.data, object.size);
 }
 
-enum { LOCALIZE = 1, FILL = 2 };
+enum { LOCALIZE = 1, FILL = 2, SEAL = 4 };
 
 /// Runs the linker, then works on its output in `temp`.
 static fe_status link_and(linking *l, const char *temp, unsigned then) {
@@ -228,6 +228,9 @@ static fe_status link_and(linking *l, const char *temp, unsigned then) {
     status = fe_object_localize(l->diags, fd, path, l->info->prefix);
   if (status == FE_OK && (then & FILL))
     status = fe_weights_fill(l->diags, fd, path, 0, l->info);
+  int error = status == FE_OK && (then & SEAL) ? fe_seal_add(fd) : 0;
+  if (error)
+    status = fe_file_error(l->diags, path, "write the file", error);
   if (close(fd) && status == FE_OK)
     status = io_error(l, path, "write the file");
   return status;
@@ -284,7 +287,7 @@ static fe_status link_weights(fe_diags *diags, const fe_emit_options *options,
   }
   fe_status status = add_weights(&l, !shared);
   if (status == FE_OK)
-    status = link_and(&l, temp, FILL);
+    status = link_and(&l, temp, shared ? FILL | SEAL : FILL);
   end_linking(&l);
   return status;
 }
@@ -302,7 +305,7 @@ static fe_status link_shared(linking *l, const char *temp, const char *weights,
     return FE_FAILED;
   }
   add_libraries(l);
-  return link_and(l, temp, FILL);
+  return link_and(l, temp, FILL | SEAL);
 }
 
 static fe_status link_object(linking *l, const char *temp, unsigned then,
