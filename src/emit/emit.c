@@ -64,20 +64,11 @@ static unsigned count_ops(MlirOperation func) {
   return n;
 }
 
-typedef struct bytes {
-  fe_arena *arena;
-  fe_buf buf;
-} bytes;
-
-static void add_bytes(MlirStringRef s, void *user) {
-  bytes *b = user;
-  fe_buf_add(b->arena, &b->buf, s.data, s.length);
-}
-
 static void add_unit(fe_ir *ir, unit_list *units, unsigned kinds,
                      MlirModule module) {
-  bytes b = {.arena = ir->arena};
-  mlirOperationWriteBytecode(mlirModuleGetOperation(module), add_bytes, &b);
+  fe_printed b = {.arena = ir->arena};
+  mlirOperationWriteBytecode(mlirModuleGetOperation(module), fe_printed_add,
+                             &b);
   fe_unit unit = {
       .kinds = kinds, .bytecode = b.buf.at, .bytecode_size = b.buf.n};
   fe_push(ir->arena, units, unit);

@@ -78,19 +78,14 @@ typedef struct sink {
   const char *file; // of the text being parsed; NULL: not parsing
 } sink;
 
-typedef struct text {
-  fe_arena *arena;
-  fe_buf buf;
-} text;
-
-static void add_text(MlirStringRef s, void *user) {
-  text *t = user;
+void fe_printed_add(MlirStringRef s, void *user) {
+  fe_printed *t = user;
   fe_buf_add(t->arena, &t->buf, s.data, s.length);
 }
 
 static const char *diag_text(fe_arena *arena, MlirDiagnostic d) {
-  text t = {.arena = arena};
-  mlirDiagnosticPrint(d, add_text, &t);
+  fe_printed t = {.arena = arena};
+  mlirDiagnosticPrint(d, fe_printed_add, &t);
   return t.buf.n ? t.buf.at : "";
 }
 
@@ -235,9 +230,10 @@ fe_status fe_run_passes(fe_ir *ir, MlirOperation op, const char *pipeline) {
   if (!failed) {
     MlirPassManager pm = mlirPassManagerCreate(ir->ctx);
     mlirPassManagerEnableVerifier(pm, false);
-    text t = {.arena = ir->arena};
-    failed = mlirLogicalResultIsFailure(mlirParsePassPipeline(
-        mlirPassManagerGetAsOpPassManager(pm), fe_str(pipeline), add_text, &t));
+    fe_printed t = {.arena = ir->arena};
+    failed = mlirLogicalResultIsFailure(
+        mlirParsePassPipeline(mlirPassManagerGetAsOpPassManager(pm),
+                              fe_str(pipeline), fe_printed_add, &t));
     if (failed && t.buf.n)
       fe_report(ir->diags, FE_SEV_INTERNAL, (fe_where){0}, NULL, "%s",
                 t.buf.at);
@@ -254,7 +250,7 @@ fe_status fe_run_passes(fe_ir *ir, MlirOperation op, const char *pipeline) {
 //===-- Text ----------------------------------------------------------------//
 
 static char *print(fe_arena *arena, MlirOperation op, bool locations) {
-  text t = {.arena = arena};
+  fe_printed t = {.arena = arena};
   if (!mlirOperationIsNull(op)) {
     MlirOpPrintingFlags flags = mlirOpPrintingFlagsCreate();
     mlirOpPrintingFlagsEnableDebugInfo(flags, locations, false);
@@ -263,7 +259,7 @@ static char *print(fe_arena *arena, MlirOperation op, bool locations) {
     // else the whole module is numbered to print one function of it
     if (!mlirOperationIsNull(mlirOperationGetParentOperation(op)))
       mlirOpPrintingFlagsUseLocalScope(flags);
-    mlirOperationPrintWithFlags(op, flags, add_text, &t);
+    mlirOperationPrintWithFlags(op, flags, fe_printed_add, &t);
     mlirOpPrintingFlagsDestroy(flags);
   }
   return t.buf.n ? t.buf.at : fe_strdup(arena, "");

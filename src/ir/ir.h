@@ -65,7 +65,7 @@ typedef enum fe_dtype {
 } fe_dtype;
 const char *fe_dtype_name(fe_dtype t);  // "float", "int64", ... (standard)
 const char *fe_dtype_short(fe_dtype t); // "f32", "i64", ...
-unsigned fe_dtype_bits(fe_dtype t);     // of an element: bool 8, i4 4, string 128
+unsigned fe_dtype_bits(fe_dtype t); // of an element: bool 8, i4 4, string 128
 /// Bytes of an element in memory: types below 8 bits have one each, integers
 /// extended to it by their sign, floats by zeros.
 unsigned fe_dtype_bytes(fe_dtype t);
@@ -201,6 +201,12 @@ MlirOperation fe_op_like(fe_ir *ir, MlirOperation op, const MlirValue *operands,
 MlirValue fe_first(MlirOperation op); // first result; null for a null op
 
 MlirStringRef fe_str(const char *s);
+/// What MLIR prints: fe_printed_add is the callback, this its user data.
+typedef struct fe_printed {
+  fe_arena *arena;
+  fe_buf buf;
+} fe_printed;
+void fe_printed_add(MlirStringRef s, void *user);
 MlirNamedAttribute fe_named(fe_ir *ir, const char *name, MlirAttribute a);
 MlirAttribute fe_attr_parse(fe_ir *ir, const char *text);
 MlirNamedAttribute fe_at_unit(fe_ir *ir, const char *name);
@@ -283,8 +289,8 @@ MlirOperation fe_call(fe_ir *ir, const char *callee, unsigned n,
 /// bytes of a ferrule_string, in all phases: no number has that type.
 MlirType fe_elem_type(fe_ir *ir, fe_dtype t);
 /// As computed with and stored after lowering: signless; bool and what has less
-/// than 8 bits is i8; complex is an integer of its size, as no operator computes
-/// with it.
+/// than 8 bits is i8; complex is an integer of its size, as no operator
+/// computes with it.
 MlirType fe_storage_type(fe_ir *ir, fe_dtype t);
 fe_dtype fe_dtype_of_elem(MlirType elem);
 MlirType fe_elem_of(MlirValue v);  // element type of tensor/memref/vector
@@ -293,10 +299,14 @@ MlirType fe_vector_type(fe_ir *ir, int64_t n, MlirType elem);
 /// `elem` in the shape of `shape` (a scalar or a vector type).
 MlirType fe_type_like(fe_ir *ir, MlirType shape, MlirType elem);
 MlirType fe_memref_type(fe_ir *ir, MlirType elem, unsigned rank,
-                        const int64_t *dims);   // identity layout
+                        const int64_t *dims); // identity layout
+/// The memref type of a tensor's elements and dims.
+MlirType fe_memref_of(fe_ir *ir, MlirValue tensor);
 #define FE_DYN INT64_MIN                        // kDynamic in MLIR types
 int64_t fe_static_dim(MlirValue v, unsigned i); // FE_DYN when dynamic
 unsigned fe_rank(MlirValue v);
+/// The dims of a ranked type, FE_DYN where dynamic; gives the rank.
+unsigned fe_type_dims(MlirType t, int64_t *dims);
 
 //===-- Symbolic dimensions (types of the onnx phase) -----------------------//
 

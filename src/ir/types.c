@@ -172,6 +172,13 @@ MlirType fe_memref_type(fe_ir *ir, MlirType elem, unsigned rank,
   return t;
 }
 
+MlirType fe_memref_of(fe_ir *ir, MlirValue tensor) {
+  MlirType t = mlirValueGetType(tensor);
+  int64_t dims[FE_MAX_RANK];
+  unsigned rank = fe_type_dims(t, dims);
+  return fe_memref_type(ir, mlirShapedTypeGetElementType(t), rank, dims);
+}
+
 MlirType fe_tensor_plain(fe_ir *ir, MlirType elem, unsigned rank,
                          const int64_t *dims) {
   if (!shape_ok(ir, elem, rank, dims))
@@ -193,6 +200,13 @@ static bool is_ranked(MlirValue v) {
 unsigned fe_rank(MlirValue v) {
   return is_ranked(v) ? (unsigned)mlirShapedTypeGetRank(mlirValueGetType(v))
                       : 0;
+}
+
+unsigned fe_type_dims(MlirType t, int64_t *dims) {
+  unsigned rank = (unsigned)mlirShapedTypeGetRank(t);
+  for (unsigned i = 0; i < rank; ++i)
+    dims[i] = mlirShapedTypeGetDimSize(t, i);
+  return rank;
 }
 
 int64_t fe_static_dim(MlirValue v, unsigned i) {

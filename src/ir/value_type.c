@@ -37,10 +37,7 @@ MlirType fe_type_inner(fe_ir *ir, MlirType t) {
   if (mlirTypeIsNull(t) || !mlirTypeIsARankedTensor(t))
     return t;
   int64_t dims[FE_MAX_RANK];
-  unsigned rank = (unsigned)mlirShapedTypeGetRank(t);
-  for (unsigned i = 0; i < rank; i++)
-    dims[i] = mlirShapedTypeIsDynamicDim(t, i) ? FE_DYN
-                                               : mlirShapedTypeGetDimSize(t, i);
+  unsigned rank = fe_type_dims(t, dims);
   return fe_tensor_plain(ir, mlirShapedTypeGetElementType(t), rank, dims);
 }
 

@@ -38,14 +38,6 @@ const fe_generator *fe_generator_find(const char *root) {
   return NULL;
 }
 
-static MlirType memref_of(fe_ir *ir, MlirValue tensor) {
-  int64_t dims[FE_MAX_RANK];
-  unsigned rank = fe_rank(tensor);
-  for (unsigned i = 0; i < rank; ++i)
-    dims[i] = fe_static_dim(tensor, i);
-  return fe_memref_type(ir, fe_elem_of(tensor), rank, dims);
-}
-
 /// The same elements as a memref of one dim, of static size where known.
 static MlirValue flatten(fe_ir *ir, MlirValue memref) {
   int64_t size = 1;
@@ -86,7 +78,7 @@ fe_status fe_gen_begin(fe_gen *g, fe_ir *ir, const fe_target *target,
       return fe_error(ir->diags, (fe_where){0}, NULL,
                       "kernel '%s' has a tensor behind a scalar", name);
     g->n_args += tensor;
-    types[2 + i] = tensor ? memref_of(ir, v) : mlirValueGetType(v);
+    types[2 + i] = tensor ? fe_memref_of(ir, v) : mlirValueGetType(v);
   }
   if (!g->n_args)
     return fe_error(ir->diags, (fe_where){0}, NULL,

@@ -386,14 +386,6 @@ static void nest(fe_nest *n) {
 
 //===-- The function --------------------------------------------------------//
 
-static MlirType memref_of(fe_ir *ir, MlirValue tensor) {
-  int64_t dims[FE_MAX_RANK];
-  unsigned rank = fe_rank(tensor);
-  for (unsigned i = 0; i < rank; i++)
-    dims[i] = fe_static_dim(tensor, i);
-  return fe_memref_type(ir, fe_elem_of(tensor), rank, dims);
-}
-
 static int argument_of(MlirBlock block, MlirValue v) {
   for (unsigned i = 0; i < (unsigned)mlirBlockGetNumArguments(block); i++)
     if (fe_same(fe_block_arg(block, i), v))
@@ -410,7 +402,7 @@ static fe_status open_function(fe_nest *n, MlirModule module) {
   for (unsigned i = 0; i < n_old; i++) {
     MlirValue a = fe_block_arg(from, i);
     bool tensor = mlirTypeIsARankedTensor(mlirValueGetType(a));
-    types[2 + i] = tensor ? memref_of(ir, a) : mlirValueGetType(a);
+    types[2 + i] = tensor ? fe_memref_of(ir, a) : mlirValueGetType(a);
     n->n_args += tensor;
   }
   MlirStringRef name = mlirStringAttrGetValue(fe_attr(n->tensors, "sym_name"));

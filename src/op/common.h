@@ -52,6 +52,14 @@ fe_status fe_expand_pairwise(fe_node *n, const char *name, MlirValue *result);
 /// Product of the sizes of dims [from, to), in main.
 MlirValue fe_sizes_product(fe_lower *l, MlirValue tensor, unsigned from,
                            unsigned to);
+/// The attribute `name`, an axis whose range inference has checked, counted
+/// from the front.
+unsigned fe_attr_axis(MlirOperation op, const char *name, int64_t absent,
+                      unsigned rank);
+/// What `axis` is where the model gives none: of all elements in one row.
+enum { FE_FLAT = INT32_MIN };
+/// Operand 0, as a vector where its `axis` is FE_FLAT; *axis: along which.
+MlirValue fe_flat_or_axis(fe_lower *l, unsigned *axis);
 /// Checks, at run time unless it is clear, that dim i of operand a and dim j of
 /// operand b are equal.
 void fe_check_dims(fe_lower *l, unsigned a, unsigned i, unsigned b, unsigned j,

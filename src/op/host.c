@@ -19,6 +19,12 @@ MlirValue fe_sizes_product(fe_lower *l, MlirValue tensor, unsigned from,
   return product;
 }
 
+unsigned fe_attr_axis(MlirOperation op, const char *name, int64_t absent,
+                      unsigned rank) {
+  int64_t axis = fe_attr_i64(op, name, absent);
+  return (unsigned)(axis < 0 ? axis + rank : axis);
+}
+
 void fe_check_dims(fe_lower *l, unsigned a, unsigned i, unsigned b, unsigned j,
                    const char *message) {
   fe_dims x, y;

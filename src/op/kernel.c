@@ -11,14 +11,6 @@
 
 #include <string.h>
 
-static MlirType memref_of(fe_ir *ir, MlirValue tensor) {
-  int64_t dims[FE_MAX_RANK];
-  unsigned rank = fe_rank(tensor);
-  for (unsigned i = 0; i < rank; i++)
-    dims[i] = fe_static_dim(tensor, i);
-  return fe_memref_type(ir, fe_elem_of(tensor), rank, dims);
-}
-
 void fe_kernel_begin(fe_kernel *k, fe_lower *l, const char *name, unsigned n_in,
                      const MlirValue *in, unsigned n_out, const MlirValue *out,
                      unsigned n_scalar, const MlirValue *scalar) {
@@ -36,7 +28,7 @@ void fe_kernel_begin(fe_kernel *k, fe_lower *l, const char *name, unsigned n_in,
       ir->failure = name;
       t = n_out ? out[0] : in[0];
     }
-    types[2 + i] = memref_of(ir, t);
+    types[2 + i] = fe_memref_of(ir, t);
   }
   for (unsigned i = 0; i < n_scalar; i++)
     types[2 + n_in + n_out + i] = ir->index;

@@ -24,6 +24,17 @@ MlirValue fe_tensor_empty(fe_lower *l, fe_dtype t, unsigned rank,
   return fe_empty_tensor(l->state, fe_storage_type(l->ir, t), rank, sizes);
 }
 
+MlirValue fe_flat_or_axis(fe_lower *l, unsigned *axis) {
+  MlirValue x = l->in[0];
+  *axis = 0;
+  if (fe_attr_i64(l->op, "axis", FE_FLAT) != FE_FLAT) {
+    *axis = fe_attr_axis(l->op, "axis", 0, fe_rank(x));
+    return x;
+  }
+  MlirValue n = fe_sizes_product(l, x, 0, fe_rank(x));
+  return fe_reshape(l, x, fe_elem_of(x), 1, &n);
+}
+
 MlirValue fe_around_axis(fe_lower *l, MlirValue v, unsigned axis) {
   unsigned rank = fe_rank(v);
   MlirValue sizes[3] = {fe_sizes_product(l, v, 0, axis), fe_size(l, v, axis),

@@ -126,6 +126,16 @@ static const struct {
     {"w", "09AZ__az"},
 };
 
+/// Adds `own`, or all that is not in it.
+static void add_class(parser *p, fe_charset *s, fe_charset *own, bool negated) {
+  if (p->flags & FOLD)
+    fe_charset_fold(p->arena, own);
+  if (negated)
+    fe_charset_negate(p->arena, own);
+  for (size_t k = 0; k < own->n; ++k)
+    fe_charset_add(p->arena, s, own->at[k].first, own->at[k].last);
+}
+
 static bool add_named(parser *p, fe_charset *s, const char *name, size_t n,
                       bool negated) {
   for (size_t i = 0; i < FE_COUNT(classes); ++i) {
@@ -137,12 +147,7 @@ static bool add_named(parser *p, fe_charset *s, const char *name, size_t n,
     if (!strncmp(name, "ascii", n) || !strncmp(name, "cntrl", n))
       fe_charset_add(p->arena, &own, 0, 0);
     fe_charset_order(&own);
-    if (p->flags & FOLD)
-      fe_charset_fold(p->arena, &own);
-    if (negated)
-      fe_charset_negate(p->arena, &own);
-    for (size_t k = 0; k < own.n; ++k)
-      fe_charset_add(p->arena, s, own.at[k].first, own.at[k].last);
+    add_class(p, s, &own, negated);
     return true;
   }
   return false;
@@ -187,12 +192,7 @@ static bool read_group(parser *p, fe_charset *s) {
     fail(p, "a Unicode class is not known");
     return false;
   }
-  if (p->flags & FOLD)
-    fe_charset_fold(p->arena, &own);
-  if (negated)
-    fe_charset_negate(p->arena, &own);
-  for (size_t k = 0; k < own.n; ++k)
-    fe_charset_add(p->arena, s, own.at[k].first, own.at[k].last);
+  add_class(p, s, &own, negated);
   return true;
 }
 

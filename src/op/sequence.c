@@ -43,8 +43,7 @@ static bool read_split(fe_ir *ir, MlirOperation op, split *s) {
   s->input = fe_operand(op, 0);
   if (!fe_dims_of(ir, s->input, &d))
     return false;
-  int64_t axis = fe_attr_i64(op, "axis", 0);
-  s->axis = (unsigned)(axis < 0 ? axis + d.rank : axis);
+  s->axis = fe_attr_axis(op, "axis", 0, d.rank);
   s->dim = fe_dim_static(d.d[s->axis]);
   MlirValue sizes = fe_operand(op, 1);
   s->keep = present(sizes) || fe_attr_i64(op, "keepdims", 1);

@@ -28,6 +28,15 @@ static const fe_pattern *const tables[] = {
     fe_patterns_basic,     fe_patterns_const, fe_patterns_conv,
     fe_patterns_attention, fe_patterns_fuse,  fe_patterns_quantized};
 
+bool fe_pattern_replace(MlirOperation op, MlirValue v) {
+  MlirValue old = fe_result(op, 0);
+  if (fe_is_null(v) ||
+      !mlirTypeEqual(mlirValueGetType(v), mlirValueGetType(old)))
+    return false;
+  fe_replace(old, v);
+  return true;
+}
+
 static void index_patterns(fe_sweep *s) {
   for (size_t t = 0; t < FE_COUNT(tables); t++)
     for (const fe_pattern *p = tables[t]; p->root; p++) {

@@ -39,10 +39,7 @@ static MlirType plain_type(fe_ir *ir, MlirType t) {
   if (!mlirTypeIsARankedTensor(t))
     return t;
   int64_t dims[FE_MAX_RANK];
-  unsigned rank = (unsigned)mlirShapedTypeGetRank(t);
-  for (unsigned i = 0; i < rank; i++)
-    dims[i] = mlirShapedTypeIsDynamicDim(t, i) ? FE_DYN
-                                               : mlirShapedTypeGetDimSize(t, i);
+  unsigned rank = fe_type_dims(t, dims);
   fe_dtype d = fe_dtype_of_elem(mlirShapedTypeGetElementType(t));
   return fe_tensor_plain(ir, fe_storage_type(ir, d), rank, dims);
 }

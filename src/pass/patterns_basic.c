@@ -6,22 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "pass/rewrite.h"
 
-static bool same_type(MlirValue a, MlirValue b) {
-  return mlirTypeEqual(mlirValueGetType(a), mlirValueGetType(b));
-}
-
+/// Where the types are the same.
 static bool forward_operand(fe_ir *ir, MlirOperation op) {
   (void)ir;
-  MlirValue x = fe_operand(op, 0), y = fe_result(op, 0);
-  if (!same_type(x, y) || !fe_n_uses(y))
-    return false;
-  fe_replace(y, x);
-  return true;
-}
-
-/// A cast to the type that is already there, or a reshape to the same shape.
-static bool drop_if_same_type(fe_ir *ir, MlirOperation op) {
-  return forward_operand(ir, op);
+  return fe_n_uses(fe_result(op, 0)) &&
+         fe_pattern_replace(op, fe_operand(op, 0));
 }
 
 /// reshape(reshape(x)) keeps the last shape only.
@@ -74,8 +63,8 @@ static bool transpose(fe_ir *ir, MlirOperation op) {
 
 const fe_pattern fe_patterns_basic[] = {
     {"onnx.identity", forward_operand, "identity"},
-    {"onnx.cast", drop_if_same_type, "cast to the same type"},
-    {"onnx.reshape", drop_if_same_type, "reshape to the same shape"},
+    {"onnx.cast", forward_operand, "cast to the same type"},
+    {"onnx.reshape", forward_operand, "reshape to the same shape"},
     {"onnx.reshape", reshape_of_reshape, "reshape of a reshape"},
     {"onnx.transpose", transpose, "transposes"},
     {0}};

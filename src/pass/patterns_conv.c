@@ -73,11 +73,7 @@ static bool replace_scaled(fe_ir *ir, MlirOperation op, const fe_conv_parts *c,
     attrs[i] = mlirOperationGetAttribute(c->op, i);
   MlirValue y = fe_first(fe_onnx(ir, c->transposed ? "ConvTranspose" : "Conv",
                                  3, in, 1, n, attrs));
-  if (fe_is_null(y) ||
-      !mlirTypeEqual(mlirValueGetType(y), mlirValueGetType(fe_result(op, 0))))
-    return false;
-  fe_replace(fe_result(op, 0), y);
-  return true;
+  return fe_pattern_replace(op, y);
 }
 
 static bool channel_constant(fe_ir *ir, MlirValue v, int64_t channels,
@@ -192,11 +188,7 @@ static bool pad(fe_ir *ir, MlirOperation op) {
       attrs[i] = wider;
   }
   MlirValue y = fe_first(fe_onnx(ir, "Conv", 3, in, 1, n_attrs, attrs));
-  if (fe_is_null(y) ||
-      !mlirTypeEqual(mlirValueGetType(y), mlirValueGetType(fe_result(op, 0))))
-    return false;
-  fe_replace(fe_result(op, 0), y);
-  return true;
+  return fe_pattern_replace(op, y);
 }
 
 const fe_pattern fe_patterns_conv[] = {

@@ -66,15 +66,6 @@ static bool add_factor(fe_ir *ir, product *p, MlirValue v, bool top) {
   return true;
 }
 
-static bool replace_by(MlirOperation op, MlirValue v) {
-  MlirValue old = fe_result(op, 0);
-  if (fe_is_null(v) ||
-      !mlirTypeEqual(mlirValueGetType(v), mlirValueGetType(old)))
-    return false;
-  fe_replace(old, v);
-  return true;
-}
-
 //===-- Activations ---------------------------------------------------------//
 
 /// c1 * (x + c2 * x^3), or c1 * x * (1 + c2 * x^2), of Gelu's approximation.
@@ -148,7 +139,8 @@ static bool gelu(fe_ir *ir, MlirOperation op) {
     if (!how)
       continue;
     MlirNamedAttribute attr = fe_at_str(ir, "approximate", how);
-    return replace_by(op, fe_first(fe_onnx(ir, "Gelu", 1, &x, 1, 1, &attr)));
+    return fe_pattern_replace(
+        op, fe_first(fe_onnx(ir, "Gelu", 1, &x, 1, 1, &attr)));
   }
   return false;
 }
@@ -169,7 +161,8 @@ static bool swish(fe_ir *ir, MlirOperation op) {
       alpha = p.constant;
     }
     MlirNamedAttribute attr = fe_at_f32(ir, "alpha", alpha);
-    return replace_by(op, fe_first(fe_onnx(ir, "Swish", 1, &x, 1, 1, &attr)));
+    return fe_pattern_replace(
+        op, fe_first(fe_onnx(ir, "Swish", 1, &x, 1, 1, &attr)));
   }
   return false;
 }
@@ -252,7 +245,8 @@ static bool normalization(fe_ir *ir, MlirOperation op) {
     MlirNamedAttribute attrs[] = {fe_at_i64(ir, "axis", -1),
                                   fe_at_f32(ir, "epsilon", epsilon)};
     const char *name = centred ? "LayerNormalization" : "RMSNormalization";
-    return replace_by(op, fe_first(fe_onnx(ir, name, 2, in, 1, 2, attrs)));
+    return fe_pattern_replace(op,
+                              fe_first(fe_onnx(ir, name, 2, in, 1, 2, attrs)));
   }
   return false;
 }
@@ -276,7 +270,7 @@ static bool normalization_bias(fe_ir *ir, MlirOperation op) {
     MlirNamedAttribute attrs[] = {
         fe_at_i64(ir, "axis", -1),
         fe_at_f32(ir, "epsilon", fe_attr_f64(norm, "epsilon", 0))};
-    return replace_by(
+    return fe_pattern_replace(
         op, fe_first(fe_onnx(ir, "LayerNormalization", 3, in, 1, 2, attrs)));
   }
   return false;

@@ -157,15 +157,6 @@ static MlirValue summed(fe_ir *ir, const sums *s, bool integer) {
   return sum;
 }
 
-static bool replace(MlirOperation op, MlirValue v) {
-  MlirValue old = fe_result(op, 0);
-  if (fe_is_null(v) ||
-      !mlirTypeEqual(mlirValueGetType(v), mlirValueGetType(old)))
-    return false;
-  fe_replace(old, v);
-  return true;
-}
-
 static int64_t filters_of(fe_ir *ir, MlirValue w) {
   fe_dims d;
   int64_t n = fe_dims_of(ir, w, &d) && d.rank > 2 ? fe_dim_static(d.d[0]) : 0;
@@ -179,7 +170,7 @@ static bool conv_integer(fe_ir *ir, MlirOperation op) {
       !read_parameter(ir, fe_operand(op, 3), filters, &s.w_zero) ||
       !read_sums(ir, &s))
     return false;
-  return replace(op, summed(ir, &s, true));
+  return fe_pattern_replace(op, summed(ir, &s, true));
 }
 
 /// One number per filter as [filters][1].. of `rank` dims, or a scalar.
@@ -232,7 +223,7 @@ static bool q_linear_conv(fe_ir *ir, MlirOperation op) {
   MlirValue scale = per_filter(ir, "factor", FE_F32, rank, n, factor);
   fe_dtype t = fe_dtype_of_elem(fe_elem_of(fe_result(op, 0)));
   MlirValue zero = fe_constant_scalar(ir, t, parameter_at(&p[Y_ZERO], 0));
-  return replace(op, fe_onnx1(ir, "ms_requantize", v, scale, zero));
+  return fe_pattern_replace(op, fe_onnx1(ir, "ms_requantize", v, scale, zero));
 }
 
 const fe_pattern fe_patterns_quantized[] = {

@@ -228,12 +228,7 @@ static MlirAttribute describe_inner(fe_ir *ir, MlirType t) {
     at[n++] = fe_named(ir, "element", describe_held(ir, t));
   } else if (mlirTypeIsARankedTensor(t)) { // else no dims: any rank
     int64_t dims[FE_MAX_RANK];
-    unsigned rank = (unsigned)mlirShapedTypeGetRank(t);
-    for (unsigned d = 0; d < rank; ++d)
-      dims[d] = mlirShapedTypeIsDynamicDim(t, d)
-                    ? INT64_MIN
-                    : mlirShapedTypeGetDimSize(t, d);
-    at[n++] = fe_at_i64s(ir, "dims", rank, dims);
+    at[n++] = fe_at_i64s(ir, "dims", fe_type_dims(t, dims), dims);
   }
   return mlirDictionaryAttrGet(ir->ctx, n, at);
 }

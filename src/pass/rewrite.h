@@ -20,6 +20,9 @@ typedef struct fe_pattern {
   const char *what; // one line
 } fe_pattern;
 
+/// Result 0 of `op` becomes v, unless v is null or of another type.
+bool fe_pattern_replace(MlirOperation op, MlirValue v);
+
 // Tables, one file each.
 extern const fe_pattern fe_patterns_basic[]; // identities, movement, constants
 extern const fe_pattern fe_patterns_const[]; // shapes of constants

@@ -61,13 +61,8 @@ static fe_status infer_concat(fe_infer *f) {
   return FE_OK;
 }
 
-static unsigned axis_of(MlirOperation op, unsigned rank) {
-  int64_t axis = fe_attr_i64(op, "axis", 0);
-  return (unsigned)(axis < 0 ? axis + rank : axis);
-}
-
 static bool contents_concat(fe_ir *ir, MlirOperation op, fe_contents *out) {
-  unsigned axis = axis_of(op, out->dims.rank), n = 0;
+  unsigned axis = fe_attr_axis(op, "axis", 0, out->dims.rank), n = 0;
   for (unsigned i = 0; i < axis; ++i)
     if (fe_dim_static(out->dims.d[i]) != 1)
       return false;
@@ -105,7 +100,8 @@ static void copy_row(fe_ir *ir, MlirValue row, MlirValue from, MlirValue to,
 
 static fe_status lower_concat(fe_lower *l) {
   fe_ir *ir = l->ir;
-  unsigned rank = fe_rank(l->in[0]), axis = axis_of(l->op, rank);
+  unsigned rank = fe_rank(l->in[0]),
+           axis = fe_attr_axis(l->op, "axis", 0, rank);
   MlirType elem = fe_out_elem(l, 0);
   MlirValue flat[FE_MAX_VARIADIC], sizes[FE_MAX_RANK];
   MlirValue inner = fe_index(ir, 0), outer = {0}, along = {0};

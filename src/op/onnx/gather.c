@@ -11,11 +11,6 @@
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 
-static unsigned axis_of(MlirOperation op, unsigned rank) {
-  int64_t axis = fe_attr_i64(op, "axis", 0);
-  return (unsigned)(axis < 0 ? axis + rank : axis);
-}
-
 static fe_status infer_gather(fe_infer *f) {
   fe_dims data, indices, out = {0};
   unsigned axis;
@@ -40,7 +35,7 @@ static bool contents_gather(fe_ir *ir, MlirOperation op, fe_contents *out) {
   if (!fe_contents_partial(ir, fe_operand(op, 0), &data) ||
       !fe_contents_of(ir, fe_operand(op, 1), &indices))
     return false;
-  unsigned axis = axis_of(op, data.dims.rank), inner = 1;
+  unsigned axis = fe_attr_axis(op, "axis", 0, data.dims.rank), inner = 1;
   for (unsigned i = axis + 1; i < data.dims.rank; ++i)
     inner *= (unsigned)fe_dim_static(data.dims.d[i]);
   int64_t size = fe_dim_static(data.dims.d[axis]);
@@ -58,7 +53,7 @@ static bool contents_gather(fe_ir *ir, MlirOperation op, fe_contents *out) {
 static fe_status lower_gather(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]), n = fe_rank(l->in[1]);
-  unsigned axis = axis_of(l->op, rank), out_rank = rank - 1 + n;
+  unsigned axis = fe_attr_axis(l->op, "axis", 0, rank), out_rank = rank - 1 + n;
   MlirValue sizes[FE_MAX_RANK], at[FE_MAX_RANK];
   MlirAffineExpr e[FE_MAX_RANK];
   for (unsigned i = 0; i < out_rank; ++i)

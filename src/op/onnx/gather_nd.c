@@ -54,8 +54,7 @@ static fe_status infer_elements(fe_infer *f) {
 static fe_status lower_elements(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]);
-  int64_t axis_attr = fe_attr_i64(l->op, "axis", 0);
-  unsigned axis = (unsigned)(axis_attr < 0 ? axis_attr + rank : axis_attr);
+  unsigned axis = fe_attr_axis(l->op, "axis", 0, rank);
   fe_dims data, indices;
   if (!fe_dims_of(ir, fe_operand(l->op, 0), &data) ||
       !fe_dims_of(ir, fe_operand(l->op, 1), &indices))

@@ -109,8 +109,7 @@ static fe_status lower_normalization(fe_lower *l, bool has_mean) {
   fe_dtype t = l->in_type[0], work = fe_work_type(t);
   MlirValue x = l->in[0], sizes[FE_MAX_RANK], params[2];
   unsigned rank = fe_rank(x), n_params = 0;
-  int64_t given = fe_attr_i64(l->op, "axis", -1);
-  unsigned axis = (unsigned)(given < 0 ? given + rank : given);
+  unsigned axis = fe_attr_axis(l->op, "axis", -1, rank);
   statistics s = {.epsilon = fe_attr_f64(l->op, "epsilon", 1e-5),
                   .count = fe_sizes_product(l, x, axis, rank)};
   fe_sizes_of(l, x, sizes);

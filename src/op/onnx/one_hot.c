@@ -49,8 +49,7 @@ static fe_status infer_one_hot(fe_infer *f) {
 static fe_status lower_one_hot(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_out_rank(l, 0);
-  int64_t given = fe_attr_i64(l->op, "axis", -1);
-  unsigned axis = (unsigned)(given < 0 ? given + rank : given);
+  unsigned axis = fe_attr_axis(l->op, "axis", -1, rank);
   MlirValue sizes[FE_MAX_RANK] = {{0}};
   MlirAffineExpr e[FE_MAX_RANK];
   fe_out_sizes(l, 0, sizes);
@@ -111,10 +110,8 @@ static fe_status infer_reverse(fe_infer *f) {
 static fe_status lower_reverse(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]);
-  int64_t b = fe_attr_i64(l->op, "batch_axis", 1);
-  int64_t t = fe_attr_i64(l->op, "time_axis", 0);
-  unsigned batch = (unsigned)(b < 0 ? b + rank : b);
-  unsigned time = (unsigned)(t < 0 ? t + rank : t);
+  unsigned batch = fe_attr_axis(l->op, "batch_axis", 1, rank);
+  unsigned time = fe_attr_axis(l->op, "time_axis", 0, rank);
   MlirValue sizes[FE_MAX_RANK], at[FE_MAX_RANK];
   fe_sizes_of(l, l->in[0], sizes);
   fe_check_dims(l, 0, batch, 1, 0, "there is not one length per sequence");

@@ -13,11 +13,6 @@
 
 #include <string.h>
 
-static unsigned axis_of(MlirOperation op, unsigned rank) {
-  int64_t axis = fe_attr_i64(op, "axis", 0);
-  return (unsigned)(axis < 0 ? axis + rank : axis);
-}
-
 //===-- ArgMax, ArgMin ------------------------------------------------------//
 
 static fe_status infer_arg(fe_infer *f) {
@@ -81,7 +76,7 @@ static fe_status lower_arg(fe_lower *l) {
   fe_ir *ir = l->ir;
   fe_dtype t = l->in_type[0];
   MlirValue x = l->in[0], sizes[FE_MAX_RANK];
-  unsigned axis = axis_of(l->op, fe_rank(x));
+  unsigned axis = fe_attr_axis(l->op, "axis", 0, fe_rank(x));
   bool last = fe_attr_i64(l->op, "select_last_index", 0);
   bool max = !strcmp(l->row->name, "ArgMax");
   fe_cmp_kind kind = max ? last ? FE_GE : FE_GT : last ? FE_LE : FE_LT;
@@ -226,8 +221,7 @@ static void top_row(top *p) {
 static fe_status lower_topk(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]);
-  int64_t given = fe_attr_i64(l->op, "axis", -1);
-  unsigned axis = (unsigned)(given < 0 ? given + rank : given);
+  unsigned axis = fe_attr_axis(l->op, "axis", -1, rank);
   top p = {.t = l->in_type[0],
            .largest = fe_attr_i64(l->op, "largest", 1) != 0};
   MlirValue sizes[FE_MAX_RANK] = {{0}}, zero = fe_index(ir, 0);

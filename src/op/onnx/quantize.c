@@ -84,9 +84,8 @@ static scale_operand scale_of(fe_lower *l, unsigned operand) {
   scale_operand s = {.v = l->in[operand], .type = l->in_type[operand]};
   s.rank = fe_rank(l->in[0]);
   unsigned rank = fe_rank(s.v);
-  int64_t axis = fe_attr_i64(l->op, "axis", 1);
   int64_t block = fe_attr_i64(l->op, "block_size", 0);
-  s.axis = (unsigned)(axis < 0 ? axis + s.rank : axis);
+  s.axis = fe_attr_axis(l->op, "axis", 1, s.rank);
   s.g = granularity_of(l->op, s.rank, rank,
                        rank == 1 ? fe_static_dim(s.v, 0) : 0);
   MlirAffineExpr e[1] = {mlirAffineConstantExprGet(ir->ctx, 0)};

@@ -101,8 +101,7 @@ static fe_status infer_elements(fe_infer *f) {
 static fe_status lower_elements(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]);
-  int64_t axis_attr = fe_attr_i64(l->op, "axis", 0);
-  unsigned axis = (unsigned)(axis_attr < 0 ? axis_attr + rank : axis_attr);
+  unsigned axis = fe_attr_axis(l->op, "axis", 0, rank);
   enum reduction reduction;
   if (read_reduction(l, &reduction))
     return FE_FAILED;
@@ -270,8 +269,7 @@ static fe_status infer_tensor(fe_infer *f) {
 static fe_status lower_tensor(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]);
-  int64_t axis_attr = fe_attr_i64(l->op, "axis", -2);
-  unsigned axis = (unsigned)(axis_attr < 0 ? axis_attr + rank : axis_attr);
+  unsigned axis = fe_attr_axis(l->op, "axis", -2, rank);
   const char *mode = fe_attr_str(ir->arena, l->op, "mode", "linear");
   bool circular = !strcmp(mode, "circular");
   if (!circular && strcmp(mode, "linear"))

@@ -100,20 +100,16 @@ static fe_status lower_non_zero(fe_lower *l) {
 
 //===-- Compress ------------------------------------------------------------//
 
-/// Without an axis the input is read as one row. The attribute's default
-/// stands for that.
-enum { FLAT = INT32_MIN };
-
 static fe_status infer_compress(fe_infer *f) {
   fe_dims x, condition;
   unsigned axis = 0;
-  int64_t given = fe_attr_i64(f->attrs, "axis", FLAT);
+  int64_t given = fe_attr_i64(f->attrs, "axis", FE_FLAT);
   if (fe_in_dims(f, 0, &x) || fe_in_dims(f, 1, &condition) ||
-      (given != FLAT && fe_axis(f, given, x.rank, &axis)))
+      (given != FE_FLAT && fe_axis(f, given, x.rank, &axis)))
     return FE_FAILED;
   if (condition.rank != 1)
     return fe_infer_error(f, NULL, "the condition must have rank 1");
-  if (given == FLAT)
+  if (given == FE_FLAT)
     x.rank = 1;
   x.d[axis] = fe_fresh_dim(f);
   fe_out_tensor(f, 0, fe_in_dtype(f, 0), &x);
@@ -122,22 +118,14 @@ static fe_status infer_compress(fe_infer *f) {
 
 static fe_status lower_compress(fe_lower *l) {
   fe_ir *ir = l->ir;
-  int64_t given = fe_attr_i64(l->op, "axis", FLAT);
-  unsigned rank = fe_rank(l->in[0]), axis = 0;
-  MlirType elem = fe_out_elem(l, 0);
-  MlirValue sizes[FE_MAX_RANK], shape[3];
-  if (given == FLAT) {
-    shape[0] = shape[2] = fe_index(ir, 1);
-    shape[1] = fe_sizes_product(l, l->in[0], 0, rank);
-  } else {
-    axis = (unsigned)(given < 0 ? given + rank : given);
-    fe_sizes_of(l, l->in[0], sizes);
-    shape[0] = fe_sizes_product(l, l->in[0], 0, axis);
-    shape[1] = sizes[axis];
-    shape[2] = fe_sizes_product(l, l->in[0], axis + 1, rank);
-  }
+  unsigned axis;
+  MlirValue x = fe_flat_or_axis(l, &axis), sizes[FE_MAX_RANK], shape[3];
+  unsigned rank = fe_rank(x);
+  fe_sizes_of(l, x, sizes);
+  x = fe_around_axis(l, x, axis);
+  fe_sizes_of(l, x, shape);
   MlirValue limit = fe_min(ir, fe_size(l, l->in[1], 0), shape[1]);
-  MlirValue in[2] = {fe_reshape(l, l->in[0], elem, 3, shape), l->in[1]};
+  MlirValue in[2] = {x, l->in[1]};
   MlirValue count = count_set(l, in[1], FE_BOOL, limit);
   MlirValue out_shape[3] = {shape[0], count, shape[2]};
   MlirValue out = fe_tensor_empty(l, l->out_type[0], 3, out_shape);
@@ -163,13 +151,8 @@ static fe_status lower_compress(fe_lower *l) {
   fe_loop_end(ir, &outer);
   fe_kernel_end(&k, fe_kernel_dim(&k, 0, 0),
                 fe_dim_mul(fe_kernel_dim(&k, 0, 1), fe_kernel_dim(&k, 0, 2)));
-  l->out[0] = k.result[0];
-  if (given == FLAT) {
-    l->out[0] = fe_reshape(l, k.result[0], elem, 1, &count);
-  } else {
-    sizes[axis] = count;
-    l->out[0] = fe_reshape(l, k.result[0], elem, rank, sizes);
-  }
+  sizes[axis] = count;
+  l->out[0] = fe_reshape(l, k.result[0], fe_out_elem(l, 0), rank, sizes);
   return FE_OK;
 }
 

@@ -275,11 +275,6 @@ static fe_status lower_reshape(fe_lower *l) {
 
 //===-- Flatten, Squeeze, Unsqueeze -----------------------------------------//
 
-static unsigned flatten_axis(MlirOperation op, unsigned rank) {
-  int64_t axis = fe_attr_i64(op, "axis", 1);
-  return (unsigned)(axis < 0 ? axis + rank : axis);
-}
-
 static fe_status infer_flatten(fe_infer *f) {
   fe_dims in;
   if (fe_in_dims(f, 0, &in))
@@ -287,7 +282,7 @@ static fe_status infer_flatten(fe_infer *f) {
   int64_t axis = fe_attr_i64(f->attrs, "axis", 1), rank = in.rank;
   if (axis < -rank || axis > rank)
     return fe_infer_error(f, NULL, "axis %" PRId64 " is out of range", axis);
-  unsigned at = flatten_axis(f->attrs, in.rank);
+  unsigned at = fe_attr_axis(f->attrs, "axis", 1, in.rank);
   fe_dims out = {.rank = 2,
                  .d = {fe_dims_product(f->ir, &in, 0, at),
                        fe_dims_product(f->ir, &in, at, in.rank)}};
@@ -296,7 +291,7 @@ static fe_status infer_flatten(fe_infer *f) {
 }
 
 static fe_status lower_flatten(fe_lower *l) {
-  unsigned rank = fe_rank(l->in[0]), at = flatten_axis(l->op, rank);
+  unsigned rank = fe_rank(l->in[0]), at = fe_attr_axis(l->op, "axis", 1, rank);
   MlirValue sizes[2] = {fe_sizes_product(l, l->in[0], 0, at),
                         fe_sizes_product(l, l->in[0], at, rank)};
   l->out[0] = fe_reshape(l, l->in[0], fe_out_elem(l, 0), 2, sizes);

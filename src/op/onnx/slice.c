@@ -108,25 +108,15 @@ static bool is_static(const range *r, MlirAffineExpr dim) {
           !mlirAffineExprIsNull(r->e) && fe_dim_static(r->e) != FE_DYN);
 }
 
-typedef struct text {
-  fe_arena *arena;
-  fe_buf buf;
-} text;
-
-static void add_text(MlirStringRef s, void *user) {
-  text *t = user;
-  fe_buf_printf(t->arena, &t->buf, "%.*s", (int)s.length, s.data);
-}
-
 /// The size that is max(e, 0), or min(e, most) with a `most`: a symbol with
 /// that for a name, so that equal ones are the same. Its value is what the
 /// run's tensor has.
 static MlirAffineExpr clamped(fe_ir *ir, MlirAffineExpr e, int64_t most) {
-  text t = {.arena = ir->arena};
+  fe_printed t = {.arena = ir->arena};
   fe_buf_printf(t.arena, &t.buf, "%s ", most ? "min" : "max");
   mlirAttributePrint(mlirAffineMapAttrGet(mlirAffineMapGet(
                          ir->ctx, 0, (intptr_t)ir->symbols.n, 1, &e)),
-                     add_text, &t);
+                     fe_printed_add, &t);
   // Without the list of symbols, which grows.
   const char *list = strchr(t.buf.at, '['), *end = strchr(t.buf.at, ']');
   if (!list || !end)

@@ -67,8 +67,8 @@ static fe_status infer_softmax(fe_infer *f) {
 //===-- Softmax, LogSoftmax -------------------------------------------------//
 
 static unsigned axis_of(const fe_lower *l) {
-  int64_t axis = fe_attr_i64(l->op, "axis", -1), rank = fe_rank(l->in[0]);
-  return (unsigned)(axis < 0 ? axis + rank : axis);
+  unsigned rank = fe_rank(l->in[0]);
+  return rank ? fe_attr_axis(l->op, "axis", -1, rank) : 0;
 }
 
 /// A scalar as a vector of one element.
@@ -102,7 +102,7 @@ static MlirValue by_steps(fe_lower *l, MlirValue x, fe_dtype t, unsigned axis,
 static fe_status lower_rows(fe_lower *l, bool log) {
   fe_dtype t = l->in_type[0], work = fe_work_type(t);
   MlirValue x = fe_to_type(l, at_least_1d(l, l->in[0]), t, work);
-  unsigned axis = fe_rank(l->in[0]) ? axis_of(l) : 0;
+  unsigned axis = axis_of(l);
   MlirValue y = work == FE_F32
                     ? fe_lower_row(l, log ? "log_softmax" : "softmax", x, axis,
                                    0, NULL, 0)
@@ -122,7 +122,7 @@ static fe_status lower_hardmax(fe_lower *l) {
   fe_ir *ir = l->ir;
   fe_dtype t = l->in_type[0];
   MlirValue x = at_least_1d(l, l->in[0]), sizes[3], whole[FE_MAX_RANK];
-  unsigned axis = fe_rank(l->in[0]) ? axis_of(l) : 0;
+  unsigned axis = axis_of(l);
   fe_sizes_of(l, l->in[0], whole);
   x = fe_around_axis(l, x, axis);
   fe_sizes_of(l, x, sizes);

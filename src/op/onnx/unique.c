@@ -13,22 +13,19 @@
 #include "op/common.h"
 #include "op/text.h"
 
-/// Without an axis the input is read as one row.
-enum { FLAT = INT32_MIN };
-
 static fe_status infer_unique(fe_infer *f) {
   fe_dims x;
   unsigned axis = 0;
-  int64_t given = fe_attr_i64(f->attrs, "axis", FLAT);
+  int64_t given = fe_attr_i64(f->attrs, "axis", FE_FLAT);
   if (fe_in_dtype(f, 0) == FE_STRING)
     return fe_infer_error(f, NULL, "strings are compared by their ranks");
   if (fe_in_dims(f, 0, &x) ||
-      (given != FLAT && fe_axis(f, given, x.rank, &axis)))
+      (given != FE_FLAT && fe_axis(f, given, x.rank, &axis)))
     return FE_FAILED;
   fe_dims list = {.rank = 1};
   MlirAffineExpr all =
-      given != FLAT ? x.d[axis] : fe_dims_product(f->ir, &x, 0, x.rank);
-  if (given == FLAT)
+      given != FE_FLAT ? x.d[axis] : fe_dims_product(f->ir, &x, 0, x.rank);
+  if (given == FE_FLAT)
     x.rank = 1;
   x.d[axis] = list.d[0] = fe_fresh_dim(f);
   fe_out_tensor(f, 0, fe_in_dtype(f, 0), &x);
@@ -180,22 +177,14 @@ static void sort_slices(fe_lower *l, MlirValue x, MlirValue n, bool sorted,
 
 static fe_status lower_unique(fe_lower *l) {
   fe_ir *ir = l->ir;
-  int64_t given = fe_attr_i64(l->op, "axis", FLAT);
   bool sorted = fe_attr_i64(l->op, "sorted", 1) != 0;
-  unsigned rank = fe_rank(l->in[0]), axis = 0;
-  MlirType elem = fe_out_elem(l, 0);
+  unsigned axis;
+  MlirValue x = fe_flat_or_axis(l, &axis);
   MlirValue sizes[FE_MAX_RANK], shape[3], groups, count;
-  shape[0] = shape[2] = fe_index(ir, 1);
-  if (given == FLAT) {
-    shape[1] = fe_sizes_product(l, l->in[0], 0, rank);
-  } else {
-    axis = (unsigned)(given < 0 ? given + rank : given);
-    fe_sizes_of(l, l->in[0], sizes);
-    shape[0] = fe_sizes_product(l, l->in[0], 0, axis);
-    shape[1] = sizes[axis];
-    shape[2] = fe_sizes_product(l, l->in[0], axis + 1, rank);
-  }
-  MlirValue x = fe_reshape(l, l->in[0], elem, 3, shape);
+  unsigned rank = fe_rank(x);
+  fe_sizes_of(l, x, sizes);
+  x = fe_around_axis(l, x, axis);
+  fe_sizes_of(l, x, shape);
   sort_slices(l, x, shape[1], sorted, &groups, &count);
   MlirValue out_shape[3] = {shape[0], count, shape[2]};
   MlirValue in[2] = {x, groups};
@@ -225,11 +214,8 @@ static fe_status lower_unique(fe_lower *l) {
   fe_if_end(ir, &first, 0, NULL);
   fe_loop_end(ir, &each);
   fe_kernel_end(&k, (MlirAffineExpr){0}, fe_kernel_dim(&k, 0, 1));
-  if (given == FLAT)
-    sizes[0] = count;
-  else
-    sizes[axis] = count;
-  l->out[0] = fe_reshape(l, k.result[0], elem, given == FLAT ? 1 : rank, sizes);
+  sizes[axis] = count;
+  l->out[0] = fe_reshape(l, k.result[0], fe_out_elem(l, 0), rank, sizes);
   const MlirValue lists[4] = {{0}, k.result[1], groups, k.result[2]};
   for (unsigned i = 1; i < l->n_out; ++i)
     l->out[i] = lists[i];
@@ -244,7 +230,7 @@ static fe_status expand_unique(fe_node *n, MlirValue *results) {
   MlirValue x = n->in.at[0], rank = fe_text_rank(ir, x);
   const fe_node_attr *axis = fe_node_attr_find(n, "axis");
   const fe_node_attr *sorted = fe_node_attr_find(n, "sorted");
-  MlirNamedAttribute a[] = {fe_at_i64(ir, "axis", axis ? axis->i : FLAT),
+  MlirNamedAttribute a[] = {fe_at_i64(ir, "axis", axis ? axis->i : FE_FLAT),
                             fe_at_i64(ir, "sorted", sorted ? sorted->i : 1)};
   MlirOperation op = fe_onnx(ir, "unique", 1, &rank, 4, 2, a);
   if (mlirOperationIsNull(op))
