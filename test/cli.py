@@ -267,6 +267,45 @@ def test_open_dims(scratch):
             out=r"Input3.dim0,1,Input3.dim2,")
 
 
+def test_sizes(scratch):
+    """Sizes that cannot be: the message names the node, however it is run."""
+    one = onnx.numpy_helper.from_array(np.ones(1, np.float32), "one")
+    kernel = onnx.numpy_helper.from_array(np.ones((1, 1, 5, 5), np.float32),
+                                          "kernel")
+    image = onnx.helper.make_tensor_value_info("x", 1, [1, 1, "h", "w"])
+    shape = onnx.helper.make_tensor_value_info("shape", 7, [2])
+    small, bad, huge = (f"{scratch}/{n}.npy" for n in ("small", "bad", "huge"))
+    np.save(small, np.zeros((1, 1, 3, 3), np.float32))
+    np.save(bad, np.array([3, -2]))
+    np.save(huge, np.array([2**40, 2**40]))
+    for op, inputs, value, files, options in (
+            ("Conv", ["x", "kernel"], image, [small], {}),
+            ("MaxPool", ["x"], image, [small], {"kernel_shape": [5, 5]}),
+            ("AveragePool", ["x"], image, [small], {"kernel_shape": [4, 4]}),
+            ("Pad", ["x", "pads"], image, [small], {}),
+            ("Expand", ["one", "shape"], shape, [bad, huge], {}),
+            ("ConstantOfShape", ["shape"], shape, [bad, huge], {})):
+        pads = onnx.numpy_helper.from_array(
+            np.array([0, 0, -2, 0, 0, 0, -2, 0]), "pads")
+        graph = onnx.helper.make_graph(
+            # the result is also used within the model: in memory of its own
+            [onnx.helper.make_node(op, inputs, ["t"], "culprit", **options),
+             onnx.helper.make_node("Softmax", ["t"], ["s"], "innocent"),
+             onnx.helper.make_node("Softmax", ["s"], ["y"], axis=0)],
+            "sizes", [value],
+            [onnx.helper.make_empty_tensor_value_info("y")],
+            [c for c in (one, kernel, pads) if c.name in inputs])
+        model, so = f"{scratch}/{op}.onnx", f"{scratch}/{op}.so"
+        onnx.save(onnx.helper.make_model(
+            graph, opset_imports=[onnx.helper.make_opsetid("", 17)],
+            ir_version=9), model)
+        ferrule("compile", "-q", model, "-o", so)
+        for file in files:
+            for path in (model, so):
+                ferrule("run", path, "--input", f"{value.name}={file}",
+                        code=REFUSED, err="'culprit'")
+
+
 def test_compiled(scratch):
     """What info says of a compiled model, and one that is not whole."""
     so, weights = scratch + "/v.so", scratch + "/v.weights.so"

@@ -321,7 +321,8 @@ class Model:
         self._check(_lib.ferrule_model_symbols(c.byref(s), run.inputs, symbols))
         size = s.arena_size(symbols)
         if size == 2**63 - 1:
-            raise Error(-2, "the model cannot take inputs of these sizes")
+            self._check(_lib.ferrule_model_run(
+                c.byref(s), run.inputs, run.outputs, None, None))
         memory = np.zeros(size + ALIGN, np.uint8)
         run.memory = memory
         run.arena = (memory.ctypes.data + ALIGN - 1) // ALIGN * ALIGN

@@ -1,4 +1,4 @@
-"""usage: random_graphs.py [--seconds S] [--seed N] [--count N] [--keep FOLDER]
+"""usage: random_graphs.py [--seed N] [--count N] [--keep FOLDER]
 
 Random graphs against ONNX Runtime. A graph grows node by node: ONNX Runtime
 evaluates every node by itself, for several sizes of the symbolic dims, and what
@@ -12,7 +12,6 @@ import argparse
 import os
 import sys
 import tempfile
-import time
 
 import numpy as np
 import onnx
@@ -27,7 +26,7 @@ FLOATS = (np.float32, np.float64)
 TARGETS = ["native", "x86-64-v3", "x86-64-v2"]
 # A slice [:3] of a symbolic dim is taken to lie inside of the tensor.
 OUTSIDE = ["the bounds lie outside of the tensor",
-           "the model cannot take inputs of these sizes"]
+           "would have a negative size"]
 LARGEST, MOST = 1e4, 60000
 quiet = ort.SessionOptions()
 quiet.log_severity_level = 4
@@ -929,22 +928,19 @@ def check(seed, folder, keep):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--seconds", type=float, default=60)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--count", type=int, default=10**9)
+    p.add_argument("--count", type=int, default=60)
     p.add_argument("--keep")
     args = p.parse_args()
-    start, done, failures, seed = time.time(), 0, [], args.seed
+    done, failures = 0, []
     with tempfile.TemporaryDirectory() as folder:
-        while (time.time() - start < args.seconds
-               and seed < args.seed + args.count):
+        for seed in range(args.seed, args.seed + args.count):
             print(f"seed {seed}", end="\r", flush=True)
             n, wrong = check(seed, folder, args.keep)
             for line in wrong:
                 print(line, flush=True)
             failures += wrong
             done += n
-            seed += 1
     print(f"{done} models, {len(failures)} failures")
     sys.exit(bool(failures))
 

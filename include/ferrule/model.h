@@ -166,7 +166,8 @@ typedef struct ferrule_model {
   const char *const *messages; // of run status 1, 2, ...
   uint64_t weight_bytes;
   /// Bytes of arena that a run with these symbol values needs.
-  /// INT64_MAX: the model cannot take inputs of these sizes.
+  /// INT64_MAX: the model cannot take inputs of these sizes; a run, which then
+  /// looks at no arena, gives the status that says why.
   int64_t (*arena_size)(const int64_t *symbols);
   /// Low level; use ferrule_model_run, which checks the inputs.
   int32_t (*run)(const ferrule_tensor *inputs, ferrule_tensor *outputs,

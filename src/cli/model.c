@@ -280,16 +280,17 @@ int fe_loaded_prepare(fe_cli *c, fe_loaded *m, int threads) {
   }
   if (status == FERRULE_RUN_OK) {
     m->arena_size = m->model->arena_size(symbols);
-    if (m->arena_size < 0 ||
-        posix_memalign(&m->arena, FERRULE_ARENA_ALIGN,
-                       (size_t)m->arena_size + FERRULE_ARENA_ALIGN))
+    if (m->arena_size == INT64_MAX)
+      status = ferrule_model_run(m->model, m->inputs, m->outputs, NULL, NULL);
+    else if (posix_memalign(&m->arena, FERRULE_ARENA_ALIGN,
+                            (size_t)m->arena_size + FERRULE_ARENA_ALIGN))
       status = FERRULE_RUN_NO_MEMORY;
   }
   free(symbols);
   if (status != FERRULE_RUN_OK) {
     if (m->arena_size == INT64_MAX)
-      fe_cli_error(c, "the model cannot take inputs of these sizes: a tensor "
-                      "would have a negative size, or one beyond all bounds");
+      fe_cli_error(c, "the model cannot take inputs of these sizes: %s",
+                   ferrule_model_message(m->model, status));
     else if (status == FERRULE_RUN_BAD_INPUT)
       show_bad_inputs(c, m);
     else

@@ -57,7 +57,8 @@ typedef struct fe_psize {
   bool entry;    // follows from main's arguments
   bool always;   // needed on every run, not only in some branch
   double estimate;
-  MlirValue now; // in the new main: i64, -1 when negative or too large
+  const char *node; // first with a result of this size; NULL: none has a name
+  MlirValue now;    // in the new main: i64, -1 when negative or too large
 } fe_psize;
 
 //===-- Memory --------------------------------------------------------------//
@@ -184,7 +185,8 @@ unsigned fe_psize_of(fe_plan_state *s, MlirValue v);
 void fe_plan_loops(fe_plan_state *s);
 /// Sizes that follow from the arguments, computed at the insertion point.
 /// `symbols`: pointer to int64 values; null: taken from the inputs.
-/// Gives the total of the arena; *ok: nothing needed always is too large.
+/// Gives the total of the arena; *ok: that and what is needed always are not
+/// too large. In main the run ends where one of the latter is.
 MlirValue fe_plan_arena(fe_plan_state *s, MlirValue symbols, MlirValue *ok);
 /// An index as i64.
 MlirValue fe_plan_i64(fe_ir *ir, MlirValue v);
@@ -231,6 +233,9 @@ MlirValue fe_plan_dim(fe_plan_state *s, MlirValue v, unsigned d); // index
 MlirValue fe_plan_scalar(fe_plan_state *s, MlirValue v);
 void fe_plan_set_scalar(fe_plan_state *s, MlirValue v, MlirValue now);
 MlirValue fe_plan_tensor_bytes(fe_plan_state *s, MlirValue v); // i64
+/// The run ends where `bytes` is -1, with a message that names the node of z
+/// (NULL: none).
+void fe_plan_check_bytes(fe_ir *ir, MlirValue bytes, const fe_psize *z);
 /// Declares a function of the runtime, or a kernel's part, once.
 void fe_plan_declare(fe_plan_state *s, const char *name, const char *type);
 /// Memory of a buffer, from here on.

@@ -75,12 +75,15 @@ static void check(fe_ir *ir, MlirValue cond, const char *message) {
         FE_ATTRS(fe_at_str(ir, "message", message)));
 }
 
-/// -1 stands for a size that no memory has.
-static void check_bytes(fe_ir *ir, MlirValue bytes) {
+void fe_plan_check_bytes(fe_ir *ir, MlirValue bytes, const fe_psize *z) {
+  static const char what[] =
+      "would have a negative size, or one beyond all bounds";
   bool is;
   if (fe_const_index(bytes, &is) < 0 || !is)
     check(ir, fe_cmp(ir, FE_GE, bytes, fe_int(ir, ir->i64, 0)),
-          "a tensor has a negative size or is too large");
+          z && z->node
+              ? fe_printf(ir->arena, "node '%s': its result %s", z->node, what)
+              : fe_printf(ir->arena, "a tensor %s", what));
 }
 
 MlirValue fe_plan_alloc(fe_plan_state *s, MlirValue bytes) {
@@ -110,7 +113,6 @@ static MlirValue output_at(fe_plan_state *s, unsigned i, size_t member) {
 
 static MlirValue open_output(fe_plan_state *s, unsigned i, MlirValue bytes) {
   fe_plan_declare(s, "fe_rt_output", "!llvm.func<ptr (ptr, ptr, i64)>");
-  check_bytes(s->ir, bytes);
   return fe_llvm_call(s->ir, "fe_rt_output", 3,
                       (MlirValue[]){s->run, output_at(s, i, 0), bytes},
                       s->ir->ptr);
@@ -128,10 +130,11 @@ MlirValue fe_plan_open(fe_plan_state *s, unsigned buffer) {
     b->ptr = fe_llvm_at(ir, s->arena, b->offset);
   } else if (b->place == FE_IN_ARENA) {
     if (!z->always)
-      check_bytes(ir, z->now);
+      fe_plan_check_bytes(ir, z->now, z);
     b->ptr = fe_llvm_at_value(ir, s->arena, s->slot_offsets[b->slot]);
   } else {
     MlirValue bytes = bytes_of(s, z->elem, z->rank, b->dims);
+    fe_plan_check_bytes(ir, bytes, z);
     b->ptr = b->place == FE_IN_HEAP ? fe_plan_alloc(s, bytes)
                                     : open_output(s, b->output, bytes);
   }

@@ -360,6 +360,8 @@ unsigned fe_psize_of(fe_plan_state *s, MlirValue v) {
   void *old = fe_map_get(&s->size_memo, key.at);
   if (old)
     return (unsigned)((uintptr_t)old - 1);
+  if (!mlirOperationIsNull(fe_def(v)))
+    z.node = fe_plan_where(s, fe_def(v)).node;
   fe_psize *kept = fe_memdup(arena, &z, sizeof z);
   fe_push(arena, &s->sizes, kept);
   fe_map_set(arena, &s->size_memo, fe_strdup(arena, key.at),
@@ -532,9 +534,11 @@ MlirValue fe_plan_arena(fe_plan_state *s, MlirValue symbols, MlirValue *ok) {
       for (unsigned d = 0; d < z->rank; ++d)
         dims[d] = copy_dim(&c, z->dims[d]);
       MlirValue n = fe_plan_bytes(ir, z->elem, z->rank, dims);
-      if (fe_is_null(symbols))
+      if (fe_is_null(symbols)) {
         z->now = n;
-      if (z->always)
+        if (z->always)
+          fe_plan_check_bytes(ir, n, z);
+      } else if (z->always)
         *ok = both(ir, *ok, fe_cmp(ir, FE_GE, n, i64(ir, 0)));
       // Of branches not taken the size may be anything.
       n = fe_max(ir, n, i64(ir, 0));
