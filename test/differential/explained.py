@@ -50,7 +50,7 @@ RULES = [
     Rule(("HardSwish",), "the evaluator has 1/6 in single precision; the "
          "standard says 1/6", ("the formula",), of_type(T.DOUBLE)),
     Rule(("BatchNormalization", "GroupNormalization", "GridSample", "Adam",
-          "Resize"),
+          "Resize", "Upsample"),
          "the reference computes f64 in f32", SINGLE, of_type(T.DOUBLE)),
     Rule(("HannWindow", "HammingWindow", "BlackmanWindow"), "ONNX Runtime "
          "computes f64 in f32", ("onnx",)),
@@ -88,6 +88,8 @@ RULES = [
          lambda case, message: "is float64, not float32" in message),
     Rule(("Resize",), "integers: onnx rounds, Ferrule cuts off as ONNX Runtime "
          "does with those that it has", ("the first, but for one,",)),
+    Rule(("Upsample",), "ONNX Runtime copies when the shape does not change, "
+         "its converter takes other coordinates", ("the formula",)),
     Rule(("QuantizeLinear",), "ONNX Runtime divides halves in f32; the standard "
          "says the scale's type", ("the formula",),
          of_type(T.FLOAT16, T.BFLOAT16)),

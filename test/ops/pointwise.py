@@ -22,6 +22,16 @@ for t in np.uint32, np.uint64:
     x = np.array([0, 1, np.iinfo(t).max, np.iinfo(t).max // 2 + 1], t)
     f.case("PRelu", [x, f.integers(2, 9, 4, dtype=t)], want=[x])
 
+# Erf of integers is cut off: onnx computes it in single precision.
+for t in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,
+          np.uint32, np.uint64):
+    info = np.iinfo(t)
+    x = np.array([info.min, 0, 1, 3, 4, 5, info.max // 2 + 1, info.max], t)
+    if info.min:
+        x = np.concatenate([x, -x[1:]])
+    for dynamic in False, True:
+        f.case("Erf", [x], reference="onnx", dynamic=dynamic, opset=13)
+
 # Sums of halves are rounded once.
 for op in "Sum", "Mean":
     for count in 1, 2, 3, 5:

@@ -150,7 +150,16 @@ FE_SCALAR(gelu) {
 
 FE_SCALAR(error_function) {
   FE_UNUSED;
-  return fe_math(ir, "erf", x[0]);
+  if (fe_dtype_is_float(in))
+    return fe_math(ir, "erf", x[0]);
+  // Of integers, cut off: 0 but where erf rounds to 1 in single precision.
+  MlirValue one = number(ir, x[0], 1), zero = number(ir, x[0], 0);
+  MlirValue bound = number(ir, x[0], 4);
+  if (fe_dtype_is_unsigned(in))
+    return fe_select(ir, fe_cmpu(ir, FE_GE, x[0], bound), one, zero);
+  MlirValue v = fe_select(ir, fe_cmp(ir, FE_GE, x[0], bound), one, zero);
+  MlirValue below = fe_cmp(ir, FE_LE, x[0], number(ir, x[0], -4));
+  return fe_select(ir, below, number(ir, x[0], -1), v);
 }
 
 FE_SCALAR(mish) {
@@ -250,7 +259,7 @@ const fe_op_row fe_family_activation[] = {
     FE_UNARY("ThresholdedRelu", 10, "float", .attrs = alpha_1,
              .scalar = thresholded_relu),
     FE_UNARY("Gelu", 20, "float", .attrs = gelu_attrs, .scalar = gelu),
-    FE_UNARY("Erf", 9, "float", .scalar = error_function),
+    FE_UNARY("Erf", 9, "real", .scalar = error_function),
     FE_UNARY("Mish", 18, "float", .scalar = mish),
     FE_UNARY("Swish", 24, "float", .attrs = alpha_1, .scalar = swish),
     FE_UNARY("Shrink", 9, "real", .attrs = shrink_attrs, .scalar = shrink),

@@ -6,10 +6,25 @@ import numpy as np
 from draw import FLOATS, T, numpy_type
 
 
+def upsampled(x, scales, mode):
+    """Upsample by the standard: asymmetric coordinates, one axis after the
+    other; nearest is the floor."""
+    for axis, scale in enumerate(np.float32(scales)):
+        n = x.shape[axis]
+        size = int(np.floor(np.float32(n) * scale))
+        at = np.arange(size, dtype=np.float32) / scale
+        low = np.minimum(np.floor(at).astype(int), n - 1)
+        part = np.clip(at, 0, n - 1) - low if mode == "linear" else 0 * at
+        part = part.reshape([-1] + [1] * (x.ndim - axis - 1))
+        x = np.take(x, low, axis) * (1 - part) + \
+            np.take(x, np.minimum(low + 1, n - 1), axis) * part
+    return x
+
+
 def resize(d):
     t = d.type(d.schema.inputs[0].type_str)
     whole = t not in FLOATS
-    rank = d.integer(1, 4)
+    rank = 4 if "width_scale" in d.attributes else d.integer(1, 4)
     shape = [d.integer(1, 8) for _ in range(rank)]
     x = d.tensor(t, shape, -50 if whole else None, 50 if whole else None,
                  special=0)
@@ -34,7 +49,15 @@ def resize(d):
     if d.version < 11:  # Upsample too
         if d.op == "Upsample":
             scales = np.maximum(scales, 1)
-        how = dict(mode=mode, spread="sum")
+        how = dict(mode=mode, spread="cut" if whole and mode == "linear"
+                   else "sum")
+        if d.op == "Upsample":
+            used = scales
+            if "width_scale" in d.attributes:
+                used = np.array([1.5 if k == x.array.ndim - 2 else 2.0 if k ==
+                                 x.array.ndim - 1 else 1.0
+                                 for k in range(x.array.ndim)])
+            how["formula"] = lambda x, *_: upsampled(x, used, mode)
         if "scales" in d.attributes:
             return d.node([x], scales=[float(s) for s in scales], **how)
         if "width_scale" in d.attributes:

@@ -20,8 +20,8 @@ def one(low=None, high=None, spread="function", formula=None, **attributes):
         x = d.tensor(t, d.shape(), *((low, high) if t in FLOATS else ()))
         given = {k: draw(d) for k, draw in attributes.items()
                  if d.chance(.67)}
-        return d.node([x], spread=spread, **given, formula=formula and (
-            lambda x: formula(x, **given)))
+        return d.node([x], spread=spread, **given, formula=formula
+                      and t in FLOATS and (lambda x: formula(x, **given)))
     return generate
 
 
