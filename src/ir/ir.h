@@ -181,7 +181,7 @@ MlirOperation fe_op(fe_ir *ir, const char *name, const fe_op_args *args);
 MlirOperation fe_op_like(fe_ir *ir, MlirOperation op, const MlirValue *operands,
                          const MlirRegion *region);
 #define FE_OP(ir, name, ...) fe_op((ir), (name), &(fe_op_args){__VA_ARGS__})
-/// One result. Operands as a variadic list: fe_op1(ir, "arith.addi", t, {a,b})
+/// FE_OP(ir, "arith.addi", FE_VALUES(a, b), FE_TYPES(t)).
 #define FE_VALUES(...)                                                         \
   .n_operands = sizeof((MlirValue[]){__VA_ARGS__}) / sizeof(MlirValue),        \
   .operands = (MlirValue[]) {                                                  \

@@ -33,6 +33,10 @@ static MlirType tuple(fe_ir *ir, unsigned n, const MlirType *at) {
   return mlirTupleTypeGet(ir->ctx, (intptr_t)n, at);
 }
 
+MlirType fe_type_of(MlirValue v) {
+  return fe_is_null(v) ? null_type : mlirValueGetType(v);
+}
+
 MlirType fe_type_inner(fe_ir *ir, MlirType t) {
   if (mlirTypeIsNull(t) || !mlirTypeIsARankedTensor(t))
     return t;

@@ -22,6 +22,8 @@
 
 #include "ir/ir.h"
 
+/// Null of a null value.
+MlirType fe_type_of(MlirValue v);
 /// A type as it stands in a tuple: symbols are gone.
 MlirType fe_type_inner(fe_ir *ir, MlirType t);
 /// Null of a null type, and beyond 16 within each other.

@@ -138,7 +138,6 @@ MlirValue fe_element_mul(fe_ir *ir, const MlirValue *x, const void *user);
 MlirValue fe_element_div(fe_ir *ir, const MlirValue *x, const void *user);
 MlirValue fe_element_max(fe_ir *ir, const MlirValue *x, const void *user);
 MlirValue fe_element_square(fe_ir *ir, const MlirValue *x, const void *user);
-MlirValue fe_element_exp(fe_ir *ir, const MlirValue *x, const void *user);
 MlirValue fe_element_log(fe_ir *ir, const MlirValue *x, const void *user);
 
 #endif

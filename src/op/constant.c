@@ -192,16 +192,6 @@ bool fe_const_of(fe_ir *ir, MlirValue v, fe_const *out) {
   return true;
 }
 
-fe_text fe_const_text(const fe_const *c, int64_t i) {
-  const char *at = (const char *)c->data + 8 * c->count;
-  int64_t size = 0;
-  for (int64_t k = 0; k <= i; ++k) {
-    at += size;
-    memcpy(&size, (const char *)c->data + 8 * k, sizeof size);
-  }
-  return (fe_text){at, (size_t)size};
-}
-
 static double half_to_double(uint16_t h) {
   int exponent = h >> 10 & 31, mantissa = h & 1023;
   double v = exponent == 31  ? mantissa ? NAN : INFINITY

@@ -32,8 +32,9 @@ void fe_note_sizes(fe_lowering *s, MlirValue tensor, unsigned rank,
                  fe_memdup(s->ir->arena, sizes, rank * sizeof(MlirValue)));
 }
 
-MlirType fe_type_of_sizes(fe_ir *ir, MlirType elem, unsigned rank,
-                          const MlirValue *sizes) {
+/// Plain tensor type with static dims where the size is a constant.
+static MlirType type_of_sizes(fe_ir *ir, MlirType elem, unsigned rank,
+                              const MlirValue *sizes) {
   int64_t dims[FE_MAX_RANK];
   for (unsigned i = 0; i < rank; i++)
     if (!fe_index_const(sizes[i], &dims[i]) || dims[i] < 0)
@@ -43,7 +44,7 @@ MlirType fe_type_of_sizes(fe_ir *ir, MlirType elem, unsigned rank,
 
 MlirValue fe_empty_tensor(fe_lowering *s, MlirType elem, unsigned rank,
                           const MlirValue *sizes) {
-  MlirType type = fe_type_of_sizes(s->ir, elem, rank, sizes);
+  MlirType type = type_of_sizes(s->ir, elem, rank, sizes);
   MlirValue dynamic[FE_MAX_RANK];
   unsigned n = 0;
   int64_t c;
@@ -97,7 +98,9 @@ static MlirValue evaluate(fe_ir *ir, MlirAffineExpr e, const MlirValue *sym) {
   return fe_sub(ir, a, fe_mul(ir, fe_floordiv(ir, a, b), b));
 }
 
-MlirValue fe_entry_dim(fe_lowering *s, MlirAffineExpr e) {
+/// Index value of an expression over entry-bound symbols; null when it has a
+/// fresh one.
+static MlirValue entry_dim(fe_lowering *s, MlirAffineExpr e) {
   fe_ir *ir = s->ir;
   if (mlirAffineExprIsAConstant(e))
     return fe_index(ir, mlirAffineConstantExprGetValue(e));
@@ -174,7 +177,7 @@ MlirValue fe_size(fe_lower *l, MlirValue tensor, unsigned i) {
     if (fe_is_null(l->in[k]) || !fe_same(l->in[k], tensor) ||
         !fe_dims_of(ir, fe_operand(l->op, k), &d) || i >= d.rank)
       continue;
-    MlirValue v = fe_entry_dim(s, d.d[i]);
+    MlirValue v = entry_dim(s, d.d[i]);
     if (!fe_is_null(v))
       return v;
   }
@@ -187,7 +190,7 @@ void fe_out_sizes(fe_lower *l, unsigned k, MlirValue *sizes) {
   if (!fe_dims_of(l->ir, fe_result(l->op, k), &d))
     return;
   for (unsigned i = 0; i < d.rank; i++) {
-    sizes[i] = fe_entry_dim(l->state, d.d[i]);
+    sizes[i] = entry_dim(l->state, d.d[i]);
     if (fe_is_null(sizes[i]))
       sizes[i] = operand_dim(l, d.d[i]);
   }
@@ -251,7 +254,7 @@ void fe_check(fe_lower *l, MlirValue cond, const char *message) {
 MlirValue fe_reshape(fe_lower *l, MlirValue tensor, MlirType elem,
                      unsigned rank, const MlirValue *sizes) {
   fe_ir *ir = l->ir;
-  MlirType type = fe_type_of_sizes(ir, elem, rank, sizes);
+  MlirType type = type_of_sizes(ir, elem, rank, sizes);
   MlirValue operands[1 + FE_MAX_RANK] = {tensor};
   memcpy(operands + 1, sizes, rank * sizeof(MlirValue));
   MlirValue v =

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What fe_lower.state points to: one per function being lowered, filled in by
-// src/pass/lower.c and used by src/op/{lowering,generic,kernel}.c only.
+// src/pass/lower.c and used where lowering makes tensors, kernels and calls.
 //
 //===----------------------------------------------------------------------===//
 #ifndef FE_LOWERING_H
@@ -25,9 +25,6 @@ typedef struct fe_lowering {
   unsigned n_kernels;
 } fe_lowering;
 
-/// Index value of an expression over entry-bound symbols; null when it has a
-/// fresh one.
-MlirValue fe_entry_dim(fe_lowering *s, MlirAffineExpr e);
 /// Binds fresh symbols that `like` (a value of the onnx phase) has alone as a
 /// dim to the sizes of `tensor`, its lowered form, which is in scope from here.
 void fe_bind_local(fe_lowering *s, MlirValue like, MlirValue tensor);
@@ -36,9 +33,6 @@ bool fe_index_const(MlirValue v, int64_t *out);
 /// Remembers the sizes of a tensor just made, so that fe_size finds them.
 void fe_note_sizes(fe_lowering *s, MlirValue tensor, unsigned rank,
                    const MlirValue *sizes);
-/// Plain tensor type with static dims where the size is a constant.
-MlirType fe_type_of_sizes(fe_ir *ir, MlirType elem, unsigned rank,
-                          const MlirValue *sizes);
 /// tensor.empty with these sizes; noted.
 MlirValue fe_empty_tensor(fe_lowering *s, MlirType elem, unsigned rank,
                           const MlirValue *sizes);

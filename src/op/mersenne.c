@@ -16,11 +16,9 @@
 
 #include "op/common.h"
 
-enum {
-  N = FE_MERSENNE_WORDS - 1,
-  M = 397,
-  AT = N
-}; // AT: the next word's place
+#define STATE_WORDS 625 // of the int32 tensor that holds the state
+
+enum { N = STATE_WORDS - 1, M = 397, AT = N }; // AT: the next word's place
 
 static MlirValue word(fe_ir *ir, int64_t v) { return fe_int(ir, ir->i32, v); }
 
@@ -36,7 +34,8 @@ static MlirValue shifted_xor(fe_ir *ir, MlirValue v, unsigned right) {
   return fe_xor(ir, v, fe_shru(ir, v, word(ir, right)));
 }
 
-void fe_mersenne_seed(fe_ir *ir, MlirValue state, uint32_t seed) {
+/// Writes the state of `seed`; in a kernel.
+static void seed_state(fe_ir *ir, MlirValue state, uint32_t seed) {
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
   MlirValue first = word(ir, (int32_t)seed);
   put(ir, state, zero, first);
@@ -87,7 +86,8 @@ static MlirValue tempered(fe_ir *ir, MlirValue state, MlirValue i,
   return fe_convert(ir, y, ir->f64, true, false);
 }
 
-MlirValue fe_mersenne_next(fe_ir *ir, MlirValue state) {
+/// Next number in [0, 1), f64 with 53 random bits.
+static MlirValue next_number(fe_ir *ir, MlirValue state) {
   MlirValue at = fe_index(ir, AT), one = fe_index(ir, 1);
   // N is even and two words are taken at a time.
   MlirValue used = fe_cmp(ir, FE_GE, get(ir, state, at), word(ir, N));
@@ -110,7 +110,7 @@ static void next_pair(fe_ir *ir, MlirValue state, MlirValue out[2]) {
   MlirValue one = fe_float(ir, t, 1), two = fe_float(ir, t, 2), x[3];
   fe_region w = fe_while_begin(ir, 0, NULL);
   for (unsigned i = 0; i < 2; ++i)
-    x[i] = fe_sub(ir, fe_mul(ir, two, fe_mersenne_next(ir, state)), one);
+    x[i] = fe_sub(ir, fe_mul(ir, two, next_number(ir, state)), one);
   // Not fused: the sums are those of separate operations.
   MlirValue squares[2];
   for (unsigned i = 0; i < 2; ++i)
@@ -132,13 +132,13 @@ static void next_pair(fe_ir *ir, MlirValue state, MlirValue out[2]) {
 MlirValue fe_mersenne_numbers(fe_lower *l, uint32_t seed, bool is_normal,
                               MlirValue count) {
   fe_ir *ir = l->ir;
-  MlirValue words = fe_index(ir, FE_MERSENNE_WORDS);
+  MlirValue words = fe_index(ir, STATE_WORDS);
   MlirValue out[2] = {fe_tensor_empty(l, FE_F64, 1, &count),
                       fe_tensor_empty(l, FE_I32, 1, &words)};
   fe_kernel k;
   fe_kernel_begin(&k, l, is_normal ? "mersenne_normal" : "mersenne", 0, NULL, 2,
                   out, 0, NULL);
-  fe_mersenne_seed(ir, k.out[1], seed);
+  seed_state(ir, k.out[1], seed);
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
   MlirValue n = fe_dim(ir, k.out[0], 0);
   fe_region each =
@@ -152,7 +152,7 @@ MlirValue fe_mersenne_numbers(fe_lower *l, uint32_t seed, bool is_normal,
     put(ir, k.out[0], next, pair[1]);
     fe_if_end(ir, &more, 0, NULL);
   } else {
-    put(ir, k.out[0], each.iv, fe_mersenne_next(ir, k.out[1]));
+    put(ir, k.out[0], each.iv, next_number(ir, k.out[1]));
   }
   fe_loop_end(ir, &each);
   fe_kernel_end(&k, (MlirAffineExpr){0},

@@ -9,13 +9,6 @@
 
 #include "op/op.h"
 
-/// Size of the int32 tensor that holds a generator's state.
-#define FE_MERSENNE_WORDS 625
-
-/// Writes the state of `seed`; in a kernel, as all of these.
-void fe_mersenne_seed(fe_ir *ir, MlirValue state, uint32_t seed);
-/// Next number in [0, 1), f64 with 53 random bits.
-MlirValue fe_mersenne_next(fe_ir *ir, MlirValue state);
 /// A flat f64 tensor of `count` numbers of the generator: uniform in [0, 1), or
 /// normally distributed. In main.
 MlirValue fe_mersenne_numbers(fe_lower *l, uint32_t seed, bool is_normal,

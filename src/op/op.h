@@ -162,8 +162,6 @@ bool fe_const_of(fe_ir *ir, MlirValue v, fe_const *out);
 /// Element i as a number; 0 for types without one (strings, complex).
 double fe_const_f64(const fe_const *c, int64_t i);
 int64_t fe_const_i64(const fe_const *c, int64_t i);
-/// String i; takes time linear in i.
-fe_text fe_const_text(const fe_const *c, int64_t i);
 /// New onnx.constant: inline when small, else a blob. The data is taken over
 /// when it lies in ir->arena, so allocate it there. Strings: data is an array
 /// of fe_text.
@@ -314,6 +312,13 @@ typedef struct fe_runtime {
 /// `result`: n_out tensors; `numbers`: n_results index values; or NULL.
 void fe_runtime_call(fe_lower *l, const fe_runtime *call, MlirValue *result,
                      MlirValue *numbers);
+/// The same with `types` of the op's first operands, then of its results:
+/// where inputs and destinations are these.
+void fe_runtime_op(fe_lower *l, fe_runtime call, MlirValue *result,
+                   MlirValue *numbers);
+/// Sizes that the run gave for result 0 become those that its type says, which
+/// is checked.
+void fe_sizes_as_typed(fe_lower *l, MlirValue *sizes, const char *message);
 
 /// --- Roots of kernels with generators of their own (src/kernel).
 /// Matrix product of the last two dims, a: [.., M, K], or [.., K, M] when

@@ -215,10 +215,6 @@ MlirValue fe_element_square(fe_ir *ir, const MlirValue *x, const void *user) {
   (void)user;
   return fe_mul(ir, x[0], x[0]);
 }
-MlirValue fe_element_exp(fe_ir *ir, const MlirValue *x, const void *user) {
-  (void)user;
-  return fe_math(ir, "exp", x[0]);
-}
 MlirValue fe_element_log(fe_ir *ir, const MlirValue *x, const void *user) {
   (void)user;
   return fe_math(ir, "log", x[0]);

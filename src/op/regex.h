@@ -33,7 +33,7 @@ typedef enum fe_regex_kind {
 typedef struct fe_regex {
   fe_regex_kind kind;
   fe_charset set;
-  unsigned assertion;     // FE_REGEX_BEGIN, ...
+  unsigned assertion;     // FE_REGEX_TEXT_BEGIN, ...
   int least, most;        // of a repetition; most -1: no limit
   struct fe_regex *a, *b; // b: of concat, either
 } fe_regex;

@@ -9,6 +9,9 @@
 //===----------------------------------------------------------------------===//
 #include "op/lowering.h"
 
+#include "ir/value_type.h"
+#include "op/common.h"
+
 #include <string.h>
 
 static const char *message(const fe_lower *l, const char *text) {
@@ -60,4 +63,26 @@ void fe_runtime_call(fe_lower *l, const fe_runtime *c, MlirValue *result,
   }
   for (unsigned i = 0; i < c->n_results && numbers; i++)
     numbers[i] = fe_result(call, c->n_out + i);
+}
+
+void fe_runtime_op(fe_lower *l, fe_runtime call, MlirValue *result,
+                   MlirValue *numbers) {
+  int *types = FE_NEW_N(l->ir->arena, int, call.n_in + l->n_out);
+  for (unsigned i = 0; i < call.n_in + l->n_out; i++)
+    types[i] = fe_type_number(
+        fe_type_of(i < call.n_in ? fe_operand(l->op, i)
+                                 : fe_result(l->op, i - call.n_in)));
+  call.in = l->in;
+  call.types = types;
+  fe_runtime_call(l, &call, result, numbers);
+}
+
+void fe_sizes_as_typed(fe_lower *l, MlirValue *sizes, const char *message) {
+  MlirValue r = fe_result(l->op, 0);
+  for (unsigned i = 0; i < fe_rank(r); i++)
+    if (fe_static_dim(r, i) != FE_DYN) {
+      MlirValue fixed = fe_index(l->ir, fe_static_dim(r, i));
+      fe_check_equal(l, sizes[i], fixed, message);
+      sizes[i] = fixed;
+    }
 }

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Rewritten at import into three operators of Ferrule's own, which are calls of
-// runtime/dict.c, and ops on the tensors of keys and values:
+// runtime/map.c, and ops on the tensors of keys and values:
 //
 //   MapRows   keys [m], values [n, m]: a sequence of n maps
 //   MapFind   keys [m], a map, a value for keys that it has not: [1, m]
@@ -17,10 +17,6 @@
 #include "op/ml.h"
 
 #include <string.h>
-
-static MlirType type_of(MlirValue v) {
-  return fe_is_null(v) ? (MlirType){0} : mlirValueGetType(v);
-}
 
 static fe_dtype part_dtype(MlirType map, unsigned part) {
   return fe_dtype_of_elem(
@@ -48,21 +44,14 @@ static fe_status infer_rows(fe_infer *f) {
 static fe_status lower_rows(fe_lower *l) {
   fe_check_dims(l, 0, 0, 1, 1, "there is not one key per column");
   MlirValue dest = fe_tensor_empty(l, FE_I64, 0, NULL);
-  const int types[3] = {l->in_type[0], l->in_type[1],
-                        fe_type_number(type_of(fe_result(l->op, 0)))};
-  fe_runtime_call(l,
-                  &(fe_runtime){.name = "map_rows",
-                                .n_in = 2,
-                                .n_out = 1,
-                                .in = l->in,
-                                .out = &dest,
-                                .types = types},
-                  &l->out[0], NULL);
+  fe_runtime_op(
+      l, (fe_runtime){.name = "map_rows", .n_in = 2, .n_out = 1, .out = &dest},
+      &l->out[0], NULL);
   return FE_OK;
 }
 
 static fe_status want_map(fe_infer *f, unsigned i) {
-  MlirType t = type_of(f->in[i]);
+  MlirType t = fe_type_of(f->in[i]);
   return fe_type_is_map(t)
              ? FE_OK
              : fe_infer_error(f, NULL, "the input is %s but must be a map",
@@ -73,7 +62,7 @@ static fe_status infer_find(fe_infer *f) {
   fe_dims d;
   if (want_map(f, 1) || fe_in_dims(f, 0, &d))
     return FE_FAILED;
-  MlirType map = type_of(f->in[1]);
+  MlirType map = fe_type_of(f->in[1]);
   if (part_dtype(map, 0) != fe_in_dtype(f, 0))
     return fe_infer_error(f, NULL,
                           "the keys of the map have not the type of the "
@@ -88,17 +77,9 @@ static fe_status infer_find(fe_infer *f) {
 static fe_status lower_find(fe_lower *l) {
   MlirValue sizes[2] = {fe_index(l->ir, 1), fe_size(l, l->in[0], 0)};
   MlirValue dest = fe_out_empty(l, 0, sizes);
-  const int types[4] = {l->in_type[0],
-                        fe_type_number(type_of(fe_operand(l->op, 1))),
-                        l->out_type[0], l->out_type[0]};
-  fe_runtime_call(l,
-                  &(fe_runtime){.name = "map_find",
-                                .n_in = 3,
-                                .n_out = 1,
-                                .in = l->in,
-                                .out = &dest,
-                                .types = types},
-                  &l->out[0], NULL);
+  fe_runtime_op(
+      l, (fe_runtime){.name = "map_find", .n_in = 3, .n_out = 1, .out = &dest},
+      &l->out[0], NULL);
   return FE_OK;
 }
 
@@ -108,31 +89,19 @@ static fe_status infer_take(fe_infer *f) {
   fe_dims d = {.rank = 1};
   d.d[0] = fe_fresh_dim(f);
   for (unsigned i = 0; i < f->n_out; ++i)
-    fe_out_tensor(f, i, part_dtype(type_of(f->in[0]), i), &d);
+    fe_out_tensor(f, i, part_dtype(fe_type_of(f->in[0]), i), &d);
   return FE_OK;
 }
 
 static fe_status lower_take(fe_lower *l) {
-  const int types[3] = {fe_type_number(type_of(fe_operand(l->op, 0))),
-                        l->out_type[0], l->out_type[1]};
   MlirValue n, dest[2];
-  fe_runtime_call(l,
-                  &(fe_runtime){.name = "map_count",
-                                .n_in = 1,
-                                .in = l->in,
-                                .types = types,
-                                .n_results = 1},
-                  NULL, &n);
+  fe_runtime_op(l, (fe_runtime){.name = "map_count", .n_in = 1, .n_results = 1},
+                NULL, &n);
   for (unsigned i = 0; i < 2; ++i)
     dest[i] = fe_out_empty(l, i, &n);
-  fe_runtime_call(l,
-                  &(fe_runtime){.name = "map_take",
-                                .n_in = 1,
-                                .n_out = 2,
-                                .in = l->in,
-                                .out = dest,
-                                .types = types},
-                  l->out, NULL);
+  fe_runtime_op(
+      l, (fe_runtime){.name = "map_take", .n_in = 1, .n_out = 2, .out = dest},
+      l->out, NULL);
   return FE_OK;
 }
 
@@ -141,7 +110,7 @@ static fe_status lower_take(fe_lower *l) {
 /// The values of `keys` in `map`; `absent` where a text must be there.
 static MlirValue find(fe_ir *ir, MlirValue keys, MlirValue map,
                       const char *absent) {
-  MlirType t = type_of(map);
+  MlirType t = fe_type_of(map);
   if (!fe_type_is_map(t))
     return fe_onnx1(ir, "ml_map_find", keys, map, fe_ml_number(ir, 0));
   fe_dtype value = part_dtype(t, 1);
@@ -203,7 +172,8 @@ static fe_status expand_cast_map(fe_node *n, MlirValue *results) {
   if (cast == FE_COUNT(casts) || (!sparse && strcmp(form, "DENSE")))
     return fe_ml_error(n, "cast_to", "there is no such cast or form");
   MlirValue map = n->in.n == 1 ? n->in.at[0] : (MlirValue){0}, v;
-  if (!fe_type_is_map(type_of(map)) || part_dtype(type_of(map), 0) != FE_I64)
+  if (!fe_type_is_map(fe_type_of(map)) ||
+      part_dtype(fe_type_of(map), 0) != FE_I64)
     return fe_ml_error(n, NULL, "the input must be a map from int64");
   if (sparse) { // the values of 0, 1, 2, ...
     if (size < 1 || size > INT32_MAX)

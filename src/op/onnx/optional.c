@@ -12,10 +12,6 @@
 #include "ir/value_type.h"
 #include "op/common.h"
 
-static MlirType type_of(MlirValue v) {
-  return fe_is_null(v) ? (MlirType){0} : mlirValueGetType(v);
-}
-
 static MlirValue behind_casts(MlirValue v) {
   while (fe_op_is(fe_def(v), "builtin.unrealized_conversion_cast"))
     v = fe_operand(fe_def(v), 0);
@@ -40,7 +36,7 @@ static MlirValue made_of(MlirValue v, bool *empty) {
 //===-- Optional ------------------------------------------------------------//
 
 static fe_status infer_optional(fe_infer *f) {
-  MlirType t = type_of(f->in[0]);
+  MlirType t = fe_type_of(f->in[0]);
   if (is_absent(f->in[0])) {
     MlirAttribute a = fe_attr(f->attrs, "type");
     t = mlirAttributeIsNull(a) || !mlirAttributeIsAType(a)
@@ -66,16 +62,11 @@ static fe_status lower_optional(fe_lower *l) {
     return FE_OK;
   }
   MlirValue dest = fe_tensor_empty(l, FE_I64, 0, NULL);
-  int types[] = {fe_type_number(type_of(fe_operand(l->op, 0))),
-                 fe_type_number(type_of(fe_result(l->op, 0)))};
-  fe_runtime_call(l,
-                  &(fe_runtime){.name = "optional_make",
-                                .n_in = 1,
-                                .in = l->in,
-                                .n_out = 1,
-                                .out = &dest,
-                                .types = types},
-                  &l->out[0], NULL);
+  fe_runtime_op(
+      l,
+      (fe_runtime){
+          .name = "optional_make", .n_in = 1, .n_out = 1, .out = &dest},
+      &l->out[0], NULL);
   return FE_OK;
 }
 
@@ -85,7 +76,8 @@ static fe_status expand_has(fe_node *n, MlirValue *results) {
   MlirValue v = n->in.n ? n->in.at[0] : (MlirValue){0};
   bool empty = is_absent(v), has = false;
   if (!empty)
-    has = !fe_type_is_optional(type_of(v)) || !fe_is_null(made_of(v, &empty));
+    has =
+        !fe_type_is_optional(fe_type_of(v)) || !fe_is_null(made_of(v, &empty));
   if (has || empty)
     results[0] = fe_constant_scalar(n->ir, FE_BOOL, has);
   return FE_OK;
@@ -113,14 +105,14 @@ static fe_status expand_get(fe_node *n, MlirValue *results) {
   MlirValue v = n->in.n == 1 ? n->in.at[0] : (MlirValue){0};
   bool empty;
   if (!is_absent(v))
-    results[0] = fe_type_is_optional(type_of(v)) ? made_of(v, &empty) : v;
+    results[0] = fe_type_is_optional(fe_type_of(v)) ? made_of(v, &empty) : v;
   return FE_OK;
 }
 
 static fe_status infer_get(fe_infer *f) {
-  if (!fe_type_is_optional(type_of(f->in[0])))
+  if (!fe_type_is_optional(fe_type_of(f->in[0])))
     return fe_infer_error(f, NULL, "the input is %s but must be an optional",
-                          fe_type_text(f->ir, type_of(f->in[0])));
+                          fe_type_text(f->ir, fe_type_of(f->in[0])));
   return fe_item_type(f, f->in[0], &f->out[0]);
 }
 
@@ -131,44 +123,33 @@ static fe_status lower_get(fe_lower *l) {
       "says"};
   fe_ir *ir = l->ir;
   MlirValue r = fe_result(l->op, 0), dest, sizes[FE_MAX_RANK];
-  int types[] = {fe_type_number(type_of(fe_operand(l->op, 0))),
-                 fe_type_number(type_of(r))};
-  if (fe_type_is_object(type_of(r))) {
+  if (fe_type_is_object(fe_type_of(r))) {
     dest = fe_tensor_empty(l, FE_I64, 0, NULL);
   } else {
     unsigned n = fe_rank(r);
     MlirValue rank = fe_index(ir, n);
-    fe_runtime_call(l,
-                    &(fe_runtime){.name = "optional_dims",
-                                  .n_in = 1,
-                                  .in = l->in,
-                                  .types = types,
-                                  .n_numbers = 1,
-                                  .numbers = &rank,
-                                  .n_results = n,
-                                  .n_messages = 2,
-                                  .messages = messages},
-                    NULL, sizes);
-    for (unsigned i = 0; i < n; ++i)
-      if (fe_static_dim(r, i) != FE_DYN) {
-        MlirValue fixed = fe_index(ir, fe_static_dim(r, i));
-        fe_check_equal(l, sizes[i], fixed,
-                       "what the optional holds has another size than its type "
-                       "says");
-        sizes[i] = fixed;
-      }
+    fe_runtime_op(l,
+                  (fe_runtime){.name = "optional_dims",
+                               .n_in = 1,
+                               .n_numbers = 1,
+                               .numbers = &rank,
+                               .n_results = n,
+                               .n_messages = 2,
+                               .messages = messages},
+                  NULL, sizes);
+    fe_sizes_as_typed(
+        l, sizes,
+        "what the optional holds has another size than its type says");
     dest = fe_out_empty(l, 0, sizes);
   }
-  fe_runtime_call(l,
-                  &(fe_runtime){.name = "optional_get",
-                                .n_in = 1,
-                                .in = l->in,
-                                .n_out = 1,
-                                .out = &dest,
-                                .types = types,
-                                .n_messages = 1,
-                                .messages = messages},
-                  &l->out[0], NULL);
+  fe_runtime_op(l,
+                (fe_runtime){.name = "optional_get",
+                             .n_in = 1,
+                             .n_out = 1,
+                             .out = &dest,
+                             .n_messages = 1,
+                             .messages = messages},
+                &l->out[0], NULL);
   return FE_OK;
 }
 

@@ -19,13 +19,11 @@ static const char *const bad_position =
     "the position is outside of the sequence";
 static const char *const bad_rank =
     "an item has another number of dimensions than its type says";
-
-static MlirType type_of(MlirValue v) {
-  return fe_is_null(v) ? (MlirType){0} : mlirValueGetType(v);
-}
+static const char *const bad_size =
+    "an item has another size than its type says";
 
 static fe_status want_sequence(fe_infer *f, unsigned i) {
-  MlirType t = type_of(f->in[i]);
+  MlirType t = fe_type_of(f->in[i]);
   return fe_type_is_sequence(t)
              ? FE_OK
              : fe_infer_error(f, NULL, "input %u is %s but must be a sequence",
@@ -55,31 +53,20 @@ static fe_status give_sequence(fe_infer *f, MlirType item) {
              : FE_OK;
 }
 
-/// Numbers of the types of the op's inputs, then of its results.
-static const int *types_of(fe_lower *l, unsigned n_in) {
-  int *types = FE_NEW_N(l->ir->arena, int, n_in + l->n_out);
-  for (unsigned i = 0; i < n_in + l->n_out; ++i)
-    types[i] = fe_type_number(
-        type_of(i < n_in ? fe_operand(l->op, i) : fe_result(l->op, i - n_in)));
-  return types;
-}
-
 /// One call that gives the op's result, of which the sizes are known.
 static void call(fe_lower *l, const char *name, unsigned n_in, MlirValue dest,
                  unsigned n_numbers, const MlirValue *numbers,
                  unsigned n_messages, const char *const *messages) {
-  fe_runtime_call(l,
-                  &(fe_runtime){.name = name,
-                                .n_in = n_in,
-                                .n_out = 1,
-                                .in = l->in,
-                                .out = &dest,
-                                .types = types_of(l, n_in),
-                                .n_numbers = n_numbers,
-                                .numbers = numbers,
-                                .n_messages = n_messages,
-                                .messages = messages},
-                  &l->out[0], NULL);
+  fe_runtime_op(l,
+                (fe_runtime){.name = name,
+                             .n_in = n_in,
+                             .n_out = 1,
+                             .out = &dest,
+                             .n_numbers = n_numbers,
+                             .numbers = numbers,
+                             .n_messages = n_messages,
+                             .messages = messages},
+                &l->out[0], NULL);
 }
 
 static MlirValue handle(fe_lower *l) {
@@ -103,9 +90,9 @@ static fe_status lower_make(fe_lower *l) {
 }
 
 static fe_status infer_construct(fe_infer *f) {
-  MlirType t = type_of(f->in[0]);
+  MlirType t = fe_type_of(f->in[0]);
   for (unsigned i = 1; i < f->n_in; ++i) {
-    MlirType next = type_of(f->in[i]),
+    MlirType next = fe_type_of(f->in[i]),
              joined = fe_type_join_inner(f->ir, t, next);
     if (mlirTypeIsNull(joined))
       return fe_infer_error(f, "put a Cast in front of one of them",
@@ -153,29 +140,21 @@ static fe_status lower_at(fe_lower *l) {
   const char *const messages[] = {bad_position, bad_rank};
   MlirValue r = fe_result(l->op, 0), dest, sizes[FE_MAX_RANK];
   MlirValue numbers[2] = {fe_read_index(l, l->in[1], 0)};
-  if (fe_type_is_object(type_of(r))) {
+  if (fe_type_is_object(fe_type_of(r))) {
     dest = handle(l);
   } else {
     unsigned rank = fe_rank(r);
     numbers[1] = fe_index(ir, rank);
-    fe_runtime_call(l,
-                    &(fe_runtime){.name = "sequence_dims",
-                                  .n_in = 1,
-                                  .in = l->in,
-                                  .types = types_of(l, 1),
-                                  .n_numbers = 2,
-                                  .numbers = numbers,
-                                  .n_results = rank,
-                                  .n_messages = 2,
-                                  .messages = messages},
-                    NULL, sizes);
-    for (unsigned i = 0; i < rank; ++i)
-      if (fe_static_dim(r, i) != FE_DYN) {
-        MlirValue fixed = fe_index(ir, fe_static_dim(r, i));
-        fe_check_equal(l, sizes[i], fixed,
-                       "an item has another size than its type says");
-        sizes[i] = fixed;
-      }
+    fe_runtime_op(l,
+                  (fe_runtime){.name = "sequence_dims",
+                               .n_in = 1,
+                               .n_numbers = 2,
+                               .numbers = numbers,
+                               .n_results = rank,
+                               .n_messages = 2,
+                               .messages = messages},
+                  NULL, sizes);
+    fe_sizes_as_typed(l, sizes, bad_size);
     dest = fe_out_empty(l, 0, sizes);
   }
   call(l, "sequence_at", 1, dest, 1, numbers, 1, messages);
@@ -202,13 +181,9 @@ static fe_status infer_length(fe_infer *f) {
 
 static fe_status lower_length(fe_lower *l) {
   MlirValue n = {0};
-  fe_runtime_call(l,
-                  &(fe_runtime){.name = "sequence_length",
-                                .n_in = 1,
-                                .in = l->in,
-                                .types = types_of(l, 1),
-                                .n_results = 1},
-                  NULL, &n);
+  fe_runtime_op(
+      l, (fe_runtime){.name = "sequence_length", .n_in = 1, .n_results = 1},
+      NULL, &n);
   l->out[0] = fe_index_scalar(l, n);
   return FE_OK;
 }
@@ -218,12 +193,13 @@ static fe_status lower_length(fe_lower *l) {
 static fe_status infer_insert(fe_infer *f) {
   if (want_sequence(f, 0) || want_position(f, 2))
     return FE_FAILED;
-  MlirType held = fe_type_held(type_of(f->in[0])), item = type_of(f->in[1]);
+  MlirType held = fe_type_held(fe_type_of(f->in[0])),
+           item = fe_type_of(f->in[1]);
   MlirType joined = fe_type_join_inner(f->ir, held, item);
   if (mlirTypeIsNull(joined))
     return fe_infer_error(f, NULL, "%s cannot be put into a %s",
                           fe_type_text(f->ir, item),
-                          fe_type_text(f->ir, type_of(f->in[0])));
+                          fe_type_text(f->ir, fe_type_of(f->in[0])));
   return give_sequence(f, joined);
 }
 
@@ -238,7 +214,7 @@ static fe_status lower_insert(fe_lower *l) {
 static fe_status infer_erase(fe_infer *f) {
   if (want_sequence(f, 0) || want_position(f, 1))
     return FE_FAILED;
-  f->out[0] = type_of(f->in[0]);
+  f->out[0] = fe_type_of(f->in[0]);
   return FE_OK;
 }
 
@@ -295,9 +271,8 @@ static fe_status lower_split(fe_lower *l) {
       "the sizes of the parts do not add up to the dimension"};
   fe_ir *ir = l->ir;
   bool given = l->n_in > 1 && !fe_is_null(l->in[1]);
-  int64_t axis = fe_attr_i64(l->op, "axis", 0);
   MlirValue numbers[] = {
-      fe_index(ir, axis < 0 ? axis + fe_rank(l->in[0]) : axis),
+      fe_index(ir, fe_attr_axis(l->op, "axis", 0, fe_rank(l->in[0]))),
       fe_index(ir, given), fe_index(ir, fe_attr_i64(l->op, "keepdims", 1))};
   call(l, "sequence_split", given ? 2 : 1, handle(l), 3, numbers, 2, messages);
   return FE_OK;
@@ -336,7 +311,7 @@ static fe_status expand_concat(fe_node *n, MlirValue *results) {
   MlirValue *items = FE_NEW_N(ir->arena, MlirValue, (size_t)count);
   for (int64_t i = 0; i < count; ++i) {
     items[i] = fe_sequence_item(ir, n->in.at[0], i);
-    if (fe_is_null(items[i]) || !mlirTypeIsARankedTensor(type_of(items[i])))
+    if (fe_is_null(items[i]) || !mlirTypeIsARankedTensor(fe_type_of(items[i])))
       return FE_OK;
     if (fresh && fresh->i)
       items[i] =
@@ -385,27 +360,18 @@ static fe_status lower_concat(fe_lower *l) {
   MlirValue r = fe_result(l->op, 0), sizes[FE_MAX_RANK];
   unsigned rank = fe_rank(r);
   bool fresh = fe_attr_i64(l->op, "new_axis", 0);
-  int64_t axis = fe_attr_i64(l->op, "axis", 0);
-  MlirValue numbers[] = {fe_index(ir, axis < 0 ? axis + rank : axis),
+  MlirValue numbers[] = {fe_index(ir, fe_attr_axis(l->op, "axis", 0, rank)),
                          fe_index(ir, fresh), fe_index(ir, rank - fresh)};
-  fe_runtime_call(l,
-                  &(fe_runtime){.name = "sequence_concat_dims",
-                                .n_in = 1,
-                                .in = l->in,
-                                .types = types_of(l, 1),
-                                .n_numbers = 3,
-                                .numbers = numbers,
-                                .n_results = rank,
-                                .n_messages = 2,
-                                .messages = messages},
-                  NULL, sizes);
-  for (unsigned i = 0; i < rank; ++i)
-    if (fe_static_dim(r, i) != FE_DYN) {
-      MlirValue fixed = fe_index(ir, fe_static_dim(r, i));
-      fe_check_equal(l, sizes[i], fixed,
-                     "an item has another size than its type says");
-      sizes[i] = fixed;
-    }
+  fe_runtime_op(l,
+                (fe_runtime){.name = "sequence_concat_dims",
+                             .n_in = 1,
+                             .n_numbers = 3,
+                             .numbers = numbers,
+                             .n_results = rank,
+                             .n_messages = 2,
+                             .messages = messages},
+                NULL, sizes);
+  fe_sizes_as_typed(l, sizes, bad_size);
   call(l, "sequence_concat", 1, fe_out_empty(l, 0, sizes), 2, numbers, 0, NULL);
   return FE_OK;
 }
