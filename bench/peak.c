@@ -9,33 +9,16 @@
 //
 //===----------------------------------------------------------------------===//
 #define _POSIX_C_SOURCE 200809L
+#include "chains.h"
+
 #include <pthread.h>
 #include <stddef.h>
 #include <time.h>
 
-#define CHAINS 16 // enough for two units with a latency of four
-#define STEPS 1000000
 #define MOST 64
 
-typedef float lanes __attribute__((vector_size(64)));
-
-#ifdef __AVX512F__
-#define FMA(acc, x, y)                                                         \
-  __asm__ volatile("vfmadd231ps %1, %2, %0" : "+v"(acc) : "v"(x), "v"(y))
-#else
-#define FMA(acc, x, y) acc += x * y
-#endif
-
 static void *chains(void *result) {
-  lanes acc[CHAINS] = {{0}}, x = {1.0000001f}, y = {1e-9f};
-  for (int i = 0; i < STEPS; ++i) {
-#pragma GCC unroll 16
-    for (int j = 0; j < CHAINS; ++j)
-      FMA(acc[j], x, y);
-  }
-  for (int j = 1; j < CHAINS; ++j)
-    acc[0] += acc[j];
-  *(float *)result = acc[0][0];
+  *(float *)result = run_chains();
   return NULL;
 }
 

@@ -8,22 +8,13 @@
 // on one core, against the multiplications of the two matrix products.
 //
 //===----------------------------------------------------------------------===//
-#include "unit/kernel_jit.h"
-
-static void receive(void *user, const fe_diag *d) {
-  (void)user;
-  fprintf(stderr, "%s\n", d->message);
-}
+#include "kernel_bench.h"
 
 static void run(int64_t s, int64_t h, int64_t d, const char *target,
                 bool dynamic) {
-  fe_arena *arena = fe_arena_create(NULL);
-  fe_diags diags = {.arena = arena, .fn = receive};
-  fe_blobs blobs = {.arena = arena};
-  const char *irdl = fe_krnl_irdl;
-  MlirContext ctx = fe_context_create(&diags, &irdl, 1);
-  fe_ir ir;
-  fe_ir_init(&ir, ctx, arena, &diags, &blobs);
+  kb_context context;
+  kb_begin(&context);
+  fe_arena *arena = context.arena;
   fe_target storage;
   kernel_jit j = {.asm_path = "/tmp/attention.s"};
   const char *seq = dynamic ? "?" : fe_printf(arena, "%lld", (long long)s);
@@ -39,7 +30,7 @@ static void run(int64_t s, int64_t h, int64_t d, const char *target,
       "\"bshd\"], pick = array<i64: 0, 0, 0>} : (%s, %s, %s, %s, %s) -> %s\n"
       "return %%0 : %s\n}\n",
       x, x, x, m, x, x, x, x, x, m, x, x, x);
-  if (!kj_compile(&j, &ir, fe_target_find(target, &storage), text, "k"))
+  if (!kj_compile(&j, &context.ir, fe_target_find(target, &storage), text, "k"))
     exit(1);
   int64_t n = s * h * d, dims[] = {1, s, h, d}, dm[] = {1, 1, 1, s};
   float *data[4];
@@ -55,14 +46,7 @@ static void run(int64_t s, int64_t h, int64_t d, const char *target,
   kj_array *args[] = {&a[0], &a[1], &a[2], &a[3], &a[4]};
   int64_t block = dynamic || s > 256 ? 256 : s;
   int64_t items = h * ((s + block - 1) / block);
-  double best = 1e9, total = 0;
-  for (int i = 0; i < 3000 && (total < 0.3 || i < 4); ++i) {
-    double start = kj_now();
-    kj_run(&j, 0, items, 5, args);
-    double time = kj_now() - start;
-    total += time;
-    best = time < best ? time : best;
-  }
+  double best = kb_best(&j, items, 5, args);
   printf("S %5lld H %lld D %lld %-10s %-8s %9.1f us %6.1f GFLOP/s\n",
          (long long)s, (long long)h, (long long)d, target,
          dynamic ? "dynamic" : "static", best * 1e6,
@@ -71,8 +55,7 @@ static void run(int64_t s, int64_t h, int64_t d, const char *target,
   for (int i = 0; i < 4; ++i)
     free(data[i]);
   free(mask);
-  mlirContextDestroy(ctx);
-  fe_arena_destroy(arena);
+  kb_end(&context);
 }
 
 int main(int argc, char **argv) {

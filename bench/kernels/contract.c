@@ -10,15 +10,10 @@
 // one core against the measured rate of independent fused multiply-adds.
 //
 //===----------------------------------------------------------------------===//
-#include "peak.h"
+#include "kernel_bench.h"
 #include "unit/kernel_jit.h"
 
 #include <math.h>
-
-static void receive(void *user, const fe_diag *d) {
-  (void)user;
-  fprintf(stderr, "%s\n", d->message);
-}
 
 static const char *text_of(fe_arena *a, int64_t m, int64_t n, int64_t k,
                            int64_t width, const char *form, const char *tail) {
@@ -74,13 +69,9 @@ static const char *text_of(fe_arena *a, int64_t m, int64_t n, int64_t k,
 
 static void run(double roof, int64_t m, int64_t n, int64_t k, const char *form,
                 const char *tail, const char *target, bool assembly) {
-  fe_arena *arena = fe_arena_create(NULL);
-  fe_diags diags = {.arena = arena, .fn = receive};
-  fe_blobs blobs = {.arena = arena};
-  const char *irdl = fe_krnl_irdl;
-  MlirContext ctx = fe_context_create(&diags, &irdl, 1);
-  fe_ir ir;
-  fe_ir_init(&ir, ctx, arena, &diags, &blobs);
+  kb_context context;
+  kb_begin(&context);
+  fe_arena *arena = context.arena;
   fe_target storage;
   const fe_target *t = fe_target_find(target, &storage);
   int64_t width = fe_contract_panel(t, 32, n), panels = (n + width - 1) / width;
@@ -97,12 +88,13 @@ static void run(double roof, int64_t m, int64_t n, int64_t k, const char *form,
   char f = form[dynamic];
   void *pb = b;
   if (f == 'p') {
-    void *p = fe_contract_pack(&ir, t, 32, b, 1, k, n, false, &size);
+    void *p = fe_contract_pack(&context.ir, t, 32, b, 1, k, n, false, &size);
     pb = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
     memcpy(pb, p, size);
   }
   kernel_jit j = {.asm_path = assembly ? "/tmp/contract.s" : NULL};
-  if (!kj_compile(&j, &ir, t, text_of(arena, m, n, k, width, form, tail), "k"))
+  if (!kj_compile(&j, &context.ir, t,
+                  text_of(arena, m, n, k, width, form, tail), "k"))
     exit(1);
   int64_t da[] = {m, k}, dd[] = {m, n};
   kj_array xa = kj_make(a, 2, da), xc = kj_make(c, 1, &n),
@@ -117,14 +109,7 @@ static void run(double roof, int64_t m, int64_t n, int64_t k, const char *form,
   fe_contract_plan p =
       fe_contract_choose(t, 32, dynamic ? FE_DYN : m, n, k, f == 'p', f == 'c');
   int64_t items = panels * ((m + p.row_block - 1) / p.row_block);
-  double best = 1e9, total = 0;
-  for (int i = 0; i < 1000 && (total < 0.3 || i < 4); ++i) {
-    double start = kj_now();
-    kj_run(&j, 0, items, 4, args);
-    double time = kj_now() - start;
-    total += time;
-    best = time < best ? time : best;
-  }
+  double best = kb_best(&j, items, 4, args);
   double worst = 0;
   for (int s = 0; s < 200; ++s) {
     int64_t y = (s * 7919) % m, x = (s * 104729) % n;
@@ -147,12 +132,11 @@ static void run(double roof, int64_t m, int64_t n, int64_t k, const char *form,
   free(a), free(b), free(c), free(d);
   if (pb != b)
     free(pb);
-  mlirContextDestroy(ctx);
-  fe_arena_destroy(arena);
+  kb_end(&context);
 }
 
 int main(int argc, char **argv) {
-  double roof = peak();
+  double roof = kb_peak();
   printf("%.1f GFLOP/s of fused multiply-adds\n", roof);
   if (argc > 4) {
     run(roof, atol(argv[1]), atol(argv[2]), atol(argv[3]), argv[4],

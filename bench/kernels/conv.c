@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/conv.h"
-#include "peak.h"
+#include "kernel_bench.h"
 #include "unit/kernel_jit.h"
 
 #include <math.h>
@@ -25,11 +25,6 @@ typedef struct layer {
   int64_t c, k, h, w, kernel[2], stride, pad;
   bool plain, residual, dynamic;
 } layer;
-
-static void receive(void *user, const fe_diag *d) {
-  (void)user;
-  fprintf(stderr, "%s\n", d->message);
-}
 
 static float *numbers(int64_t n, int seed) {
   float *x = aligned_alloc(4096, ((size_t)n * 4 + 8191) / 4096 * 4096);
@@ -109,13 +104,9 @@ static int spills(const char *path) {
 }
 
 static void run(double roof, const layer *l, const char *target) {
-  fe_arena *arena = fe_arena_create(NULL);
-  fe_diags diags = {.arena = arena, .fn = receive};
-  fe_blobs blobs = {.arena = arena};
-  const char *irdl = fe_krnl_irdl;
-  MlirContext ctx = fe_context_create(&diags, &irdl, 1);
-  fe_ir ir;
-  fe_ir_init(&ir, ctx, arena, &diags, &blobs);
+  kb_context context;
+  kb_begin(&context);
+  fe_arena *arena = context.arena;
   fe_target storage;
   const fe_target *t = fe_target_find(target, &storage);
   int64_t lanes = fe_conv_block(t), in_blocks = (l->c + lanes - 1) / lanes;
@@ -144,7 +135,7 @@ static void run(double roof, const layer *l, const char *target) {
       fe_conv_pack_channels(arena, (unsigned)lanes, l->k, 1, b, &n_bias);
   const char *assembly = "/tmp/bench_conv.s";
   kernel_jit j = {.asm_path = assembly};
-  if (!kj_compile(&j, &ir, t,
+  if (!kj_compile(&j, &context.ir, t,
                   text_of(arena, l, lanes, blocks, oh, ow, panel, n_weights),
                   "k"))
     exit(1);
@@ -155,14 +146,7 @@ static void run(double roof, const layer *l, const char *target) {
   kj_array xb = kj_make(bias, 2, db), xr = kj_make(r, 5, dd);
   kj_array xd = kj_make(d, 5, dd), *args[] = {&xi, &xw, &xb, &xr, &xd};
   int64_t items = kj_items(&j, 5, args, ranks);
-  double best = 1e9, total = 0;
-  for (int i = 0; i < 1000 && (total < 0.3 || i < 4); ++i) {
-    double start = kj_now();
-    kj_run(&j, 0, items, 5, args);
-    double time = kj_now() - start;
-    total += time;
-    best = time < best ? time : best;
-  }
+  double best = kb_best(&j, items, 5, args);
   double worst = 0;
   for (int64_t i = 0; i < 300; ++i) {
     int64_t k = i * 7919 % l->k, y = i * 31 % oh, x = i * 17 % ow;
@@ -197,12 +181,11 @@ static void run(double roof, const layer *l, const char *target) {
   kj_free(&j);
   unlink(assembly);
   free(plain), free(b), free(in), free(r), free(d), free(w);
-  mlirContextDestroy(ctx);
-  fe_arena_destroy(arena);
+  kb_end(&context);
 }
 
 int main(int argc, char **argv) {
-  double roof = peak();
+  double roof = kb_peak();
   printf("%.1f GFLOP/s of fused multiply-adds\n", roof);
   if (argc > 8) {
     int64_t v[8];

@@ -7,25 +7,16 @@
 // second.
 //
 //===----------------------------------------------------------------------===//
-#include "unit/kernel_jit.h"
-
-static void receive(void *user, const fe_diag *d) {
-  (void)user;
-  fprintf(stderr, "%s\n", d->message);
-}
+#include "kernel_bench.h"
 
 static void run(const char *name, const char *text, unsigned rank,
                 const int64_t *in, const int64_t *out) {
-  fe_arena *arena = fe_arena_create(NULL);
-  fe_diags diags = {.arena = arena, .fn = receive};
-  fe_blobs blobs = {.arena = arena};
-  const char *irdl = fe_krnl_irdl;
-  MlirContext ctx = fe_context_create(&diags, &irdl, 1);
-  fe_ir ir;
-  fe_ir_init(&ir, ctx, arena, &diags, &blobs);
+  kb_context context;
+  kb_begin(&context);
   fe_target storage;
   kernel_jit j = {.asm_path = "/tmp/memory.s"};
-  if (!kj_compile(&j, &ir, fe_target_find("native", &storage), text, "k"))
+  if (!kj_compile(&j, &context.ir, fe_target_find("native", &storage), text,
+                  "k"))
     exit(1);
   int64_t n = 1;
   for (unsigned i = 0; i < rank; ++i)
@@ -37,20 +28,12 @@ static void run(const char *name, const char *text, unsigned rank,
   kj_array ax = kj_make(x, rank, in), ay = kj_make(y, rank, out);
   kj_array ap = kj_make(x, 1, &in[rank - 1]);
   kj_array *args[] = {&ax, &ap, &ap, &ay};
-  double best = 1e9, total = 0;
-  for (int i = 0; i < 5000 && (total < 0.2 || i < 4); ++i) {
-    double start = kj_now();
-    kj_run(&j, 0, j.items, 4, args);
-    double time = kj_now() - start;
-    total += time;
-    best = time < best ? time : best;
-  }
+  double best = kb_best(&j, j.items, 4, args);
   printf("%-34s %8.1f us %6.1f GB/s\n", name, best * 1e6,
          8.0 * (double)n / best / 1e9);
   kj_free(&j);
   free(x), free(y);
-  mlirContextDestroy(ctx);
-  fe_arena_destroy(arena);
+  kb_end(&context);
 }
 
 static void row(const char *kind, int64_t rows, int64_t size) {

@@ -3,7 +3,7 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CropAndResize, Inverse and NGramRepeatBlock: subscripts that come from the
+// CropAndResize and NGramRepeatBlock: subscripts that come from the
 // data are brought into their tensors.
 //
 //===----------------------------------------------------------------------===//
@@ -155,120 +155,6 @@ static fe_status lower_crop(fe_lower *l) {
   return FE_OK;
 }
 
-//===-- Inverse -------------------------------------------------------------//
-
-static fe_status infer_inverse(fe_infer *f) {
-  fe_dims d;
-  if (fe_in_dims(f, 0, &d))
-    return FE_FAILED;
-  int64_t a = d.rank < 2 ? 0 : fe_dim_static(d.d[d.rank - 2]);
-  int64_t b = d.rank < 2 ? 1 : fe_dim_static(d.d[d.rank - 1]);
-  if (d.rank < 2 || (a != FE_DYN && b != FE_DYN && a != b))
-    return fe_infer_error(f, NULL, "the matrices are not square");
-  fe_out_tensor(f, 0, fe_in_dtype(f, 0), &d);
-  return FE_OK;
-}
-
-typedef struct inversion {
-  fe_ir *ir;
-  MlirValue w, y; // memrefs: the matrix being eliminated, the result
-  MlirValue m, n; // which one, and its size
-} inversion;
-
-/// Rows a and b of both change places.
-static void swap_rows(inversion *v, MlirValue a, MlirValue b) {
-  fe_ir *ir = v->ir;
-  const MlirValue both[2] = {v->w, v->y};
-  fe_region j = fe_loop(ir, v->n);
-  for (unsigned i = 0; i < 2; ++i) {
-    MlirValue p = fe_load(ir, both[i], FE_IDX(v->m, a, j.iv));
-    MlirValue q = fe_load(ir, both[i], FE_IDX(v->m, b, j.iv));
-    fe_store(ir, q, both[i], FE_IDX(v->m, a, j.iv));
-    fe_store(ir, p, both[i], FE_IDX(v->m, b, j.iv));
-  }
-  fe_loop_end(ir, &j);
-}
-
-/// Row of the largest element of column c, from row c on.
-static MlirValue largest_row(inversion *v, MlirValue c) {
-  fe_ir *ir = v->ir;
-  MlirValue first = fe_math(ir, "absf", fe_load(ir, v->w, FE_IDX(v->m, c, c)));
-  MlirValue start[2] = {c, first};
-  fe_region r = fe_for_begin(ir, c, v->n, fe_index(ir, 1), 2, start);
-  MlirValue e = fe_math(ir, "absf", fe_load(ir, v->w, FE_IDX(v->m, r.iv, c)));
-  MlirValue more = fe_cmp(ir, FE_GT, e, fe_block_arg(r.body, 2));
-  MlirValue next[2] = {fe_select(ir, more, r.iv, fe_block_arg(r.body, 1)),
-                       fe_select(ir, more, e, fe_block_arg(r.body, 2))};
-  fe_for_end(ir, &r, 2, next);
-  return fe_result(r.op, 0);
-}
-
-/// Column c of w becomes one of the identity.
-static void clear_column(inversion *v, MlirValue c) {
-  fe_ir *ir = v->ir;
-  const MlirValue both[2] = {v->w, v->y};
-  swap_rows(v, c, largest_row(v, c));
-  MlirValue pivot = fe_load(ir, v->w, FE_IDX(v->m, c, c));
-  fe_region j = fe_loop(ir, v->n);
-  for (unsigned i = 0; i < 2; ++i) {
-    MlirValue e = fe_load(ir, both[i], FE_IDX(v->m, c, j.iv));
-    fe_store(ir, fe_div(ir, e, pivot), both[i], FE_IDX(v->m, c, j.iv));
-  }
-  fe_loop_end(ir, &j);
-  fe_region r = fe_loop(ir, v->n);
-  MlirValue factor = fe_load(ir, v->w, FE_IDX(v->m, r.iv, c));
-  MlirValue zero = fe_float(ir, mlirValueGetType(factor), 0);
-  factor = fe_select(ir, fe_cmp(ir, FE_EQ, r.iv, c), zero, factor);
-  j = fe_loop(ir, v->n);
-  for (unsigned i = 0; i < 2; ++i) {
-    MlirValue e = fe_load(ir, both[i], FE_IDX(v->m, r.iv, j.iv));
-    MlirValue p = fe_load(ir, both[i], FE_IDX(v->m, c, j.iv));
-    fe_store(ir, fe_sub(ir, e, fe_mul(ir, factor, p)), both[i],
-             FE_IDX(v->m, r.iv, j.iv));
-  }
-  fe_loop_end(ir, &j);
-  fe_loop_end(ir, &r);
-}
-
-/// Gauss and Jordan, with pivots. A singular matrix gives infinities and NaN.
-static fe_status lower_inverse(fe_lower *l) {
-  fe_ir *ir = l->ir;
-  fe_dtype t = l->in_type[0], work = fe_work_type(t);
-  unsigned rank = fe_rank(l->in[0]);
-  MlirValue n = fe_size(l, l->in[0], rank - 1), sizes[FE_MAX_RANK];
-  fe_check_equal(l, fe_size(l, l->in[0], rank - 2), n,
-                 "the matrices are not square");
-  MlirValue flat[3] = {fe_sizes_product(l, l->in[0], 0, rank - 2), n, n};
-  MlirValue x = fe_reshape(l, l->in[0], fe_elem_of(l->in[0]), 3, flat);
-  MlirValue dest[2] = {fe_tensor_empty(l, work, 3, flat),
-                       fe_tensor_empty(l, work, 3, flat)};
-  fe_kernel k;
-  fe_kernel_begin(&k, l, "inverse", 1, &x, 2, dest, 0, NULL);
-  MlirType real = fe_storage_type(ir, work);
-  fe_region m = fe_for_begin(ir, k.begin, k.end, fe_index(ir, 1), 0, NULL);
-  inversion v = {.ir = ir, .w = k.out[1], .y = k.out[0], .m = m.iv};
-  v.n = fe_dim(ir, k.in[0], 1);
-  fe_region i = fe_loop(ir, v.n), j = fe_loop(ir, v.n);
-  fe_store(ir, fe_get(&k, k.in[0], t, FE_IDX(m.iv, i.iv, j.iv)), v.w,
-           FE_IDX(m.iv, i.iv, j.iv));
-  MlirValue same = fe_cmp(ir, FE_EQ, i.iv, j.iv);
-  fe_store(ir,
-           fe_select(ir, same, fe_float(ir, real, 1), fe_float(ir, real, 0)),
-           v.y, FE_IDX(m.iv, i.iv, j.iv));
-  fe_loop_end(ir, &j);
-  fe_loop_end(ir, &i);
-  fe_region c = fe_loop(ir, v.n);
-  clear_column(&v, c.iv);
-  fe_loop_end(ir, &c);
-  fe_loop_end(ir, &m);
-  MlirAffineExpr d = fe_kernel_dim(&k, 0, 1);
-  fe_kernel_end(&k, fe_kernel_dim(&k, 0, 0), fe_dim_mul(fe_dim_mul(d, d), d));
-  fe_sizes_of(l, l->in[0], sizes);
-  MlirValue y = fe_to_type(l, k.result[0], work, t);
-  l->out[0] = fe_reshape(l, y, fe_elem_of(y), rank, sizes);
-  return FE_OK;
-}
-
 //===-- NGramRepeatBlock ----------------------------------------------------//
 
 static fe_status infer_ngram(fe_infer *f) {
@@ -353,14 +239,6 @@ const fe_op_row fe_family_contrib_kernels[] = {
      .attrs = crop_attrs,
      .infer = infer_crop,
      .lower = lower_crop},
-    {.name = "Inverse",
-     .domain = "com.microsoft",
-     .since = 1,
-     .inputs = "X:T",
-     .outputs = "Y:T",
-     .types = "T=float",
-     .infer = infer_inverse,
-     .lower = lower_inverse},
     {.name = "NGramRepeatBlock",
      .domain = "com.microsoft",
      .since = 1,

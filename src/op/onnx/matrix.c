@@ -1,4 +1,4 @@
-//===- matrix.c - Det, Trilu, EyeLike ----------------------------*- C -*-===//
+//===- matrix.c - Det, Inverse, Trilu, EyeLike -------------------*- C -*-===//
 //
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,19 +6,26 @@
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 
-//===-- Det -----------------------------------------------------------------//
+//===-- Elimination ---------------------------------------------------------//
 
-static fe_status infer_det(fe_infer *f) {
-  fe_dims d;
-  if (fe_in_dims(f, 0, &d))
+static fe_status square_dims(fe_infer *f, fe_dims *d) {
+  if (fe_in_dims(f, 0, d))
     return FE_FAILED;
-  int64_t a = d.rank < 2 ? 0 : fe_dim_static(d.d[d.rank - 2]);
-  int64_t b = d.rank < 2 ? 1 : fe_dim_static(d.d[d.rank - 1]);
-  if (d.rank < 2 || (a != FE_DYN && b != FE_DYN && a != b))
+  int64_t a = d->rank < 2 ? 0 : fe_dim_static(d->d[d->rank - 2]);
+  int64_t b = d->rank < 2 ? 1 : fe_dim_static(d->d[d->rank - 1]);
+  if (d->rank < 2 || (a != FE_DYN && b != FE_DYN && a != b))
     return fe_infer_error(f, NULL, "the matrices are not square");
-  d.rank -= 2;
-  fe_out_tensor(f, 0, fe_in_dtype(f, 0), &d);
   return FE_OK;
+}
+
+/// Operand 0 as [matrices][n][n]; `flat`: these sizes.
+static MlirValue square_matrices(fe_lower *l, MlirValue flat[3]) {
+  unsigned rank = fe_rank(l->in[0]);
+  flat[0] = fe_sizes_product(l, l->in[0], 0, rank - 2);
+  flat[1] = flat[2] = fe_size(l, l->in[0], rank - 1);
+  fe_check_equal(l, fe_size(l, l->in[0], rank - 2), flat[1],
+                 "the matrices are not square");
+  return fe_reshape(l, l->in[0], fe_elem_of(l->in[0]), 3, flat);
 }
 
 /// Row of the largest element of column c, from row c on.
@@ -34,6 +41,17 @@ static MlirValue pivot_row(fe_ir *ir, MlirValue w, MlirValue m, MlirValue c,
                        fe_select(ir, more, v, fe_block_arg(r.body, 2))};
   fe_for_end(ir, &r, 2, next);
   return fe_result(r.op, 0);
+}
+
+//===-- Det -----------------------------------------------------------------//
+
+static fe_status infer_det(fe_infer *f) {
+  fe_dims d;
+  if (square_dims(f, &d))
+    return FE_FAILED;
+  d.rank -= 2;
+  fe_out_tensor(f, 0, fe_in_dtype(f, 0), &d);
+  return FE_OK;
 }
 
 /// One step of the elimination; gives the factor of the determinant.
@@ -70,11 +88,7 @@ static fe_status lower_det(fe_lower *l) {
   fe_ir *ir = l->ir;
   fe_dtype t = l->in_type[0], work = fe_work_type(t);
   unsigned rank = fe_rank(l->in[0]);
-  MlirValue n = fe_size(l, l->in[0], rank - 1), sizes[FE_MAX_RANK];
-  fe_check_equal(l, fe_size(l, l->in[0], rank - 2), n,
-                 "the matrices are not square");
-  MlirValue flat[3] = {fe_sizes_product(l, l->in[0], 0, rank - 2), n, n};
-  MlirValue x = fe_reshape(l, l->in[0], fe_elem_of(l->in[0]), 3, flat);
+  MlirValue sizes[FE_MAX_RANK], flat[3], x = square_matrices(l, flat);
   MlirValue dest[2] = {fe_tensor_empty(l, work, 1, flat),
                        fe_tensor_empty(l, work, 3, flat)};
   fe_kernel k;
@@ -99,6 +113,98 @@ static fe_status lower_det(fe_lower *l) {
     sizes[a] = fe_size(l, l->in[0], a);
   MlirValue v = fe_to_type(l, k.result[0], work, t);
   l->out[0] = fe_reshape(l, v, fe_elem_of(v), rank - 2, sizes);
+  return FE_OK;
+}
+
+//===-- Inverse -------------------------------------------------------------//
+
+static fe_status infer_inverse(fe_infer *f) {
+  fe_dims d;
+  if (square_dims(f, &d))
+    return FE_FAILED;
+  fe_out_tensor(f, 0, fe_in_dtype(f, 0), &d);
+  return FE_OK;
+}
+
+typedef struct inversion {
+  fe_ir *ir;
+  MlirValue w, y; // memrefs: the matrix being eliminated, the result
+  MlirValue m, n; // which one, and its size
+} inversion;
+
+/// Rows a and b of both change places.
+static void swap_rows(inversion *v, MlirValue a, MlirValue b) {
+  fe_ir *ir = v->ir;
+  const MlirValue both[2] = {v->w, v->y};
+  fe_region j = fe_loop(ir, v->n);
+  for (unsigned i = 0; i < 2; ++i) {
+    MlirValue p = fe_load(ir, both[i], FE_IDX(v->m, a, j.iv));
+    MlirValue q = fe_load(ir, both[i], FE_IDX(v->m, b, j.iv));
+    fe_store(ir, q, both[i], FE_IDX(v->m, a, j.iv));
+    fe_store(ir, p, both[i], FE_IDX(v->m, b, j.iv));
+  }
+  fe_loop_end(ir, &j);
+}
+
+/// Column c of w becomes one of the identity.
+static void clear_column(inversion *v, MlirValue c) {
+  fe_ir *ir = v->ir;
+  const MlirValue both[2] = {v->w, v->y};
+  swap_rows(v, c, pivot_row(ir, v->w, v->m, c, v->n));
+  MlirValue pivot = fe_load(ir, v->w, FE_IDX(v->m, c, c));
+  fe_region j = fe_loop(ir, v->n);
+  for (unsigned i = 0; i < 2; ++i) {
+    MlirValue e = fe_load(ir, both[i], FE_IDX(v->m, c, j.iv));
+    fe_store(ir, fe_div(ir, e, pivot), both[i], FE_IDX(v->m, c, j.iv));
+  }
+  fe_loop_end(ir, &j);
+  fe_region r = fe_loop(ir, v->n);
+  MlirValue factor = fe_load(ir, v->w, FE_IDX(v->m, r.iv, c));
+  MlirValue zero = fe_float(ir, mlirValueGetType(factor), 0);
+  factor = fe_select(ir, fe_cmp(ir, FE_EQ, r.iv, c), zero, factor);
+  j = fe_loop(ir, v->n);
+  for (unsigned i = 0; i < 2; ++i) {
+    MlirValue e = fe_load(ir, both[i], FE_IDX(v->m, r.iv, j.iv));
+    MlirValue p = fe_load(ir, both[i], FE_IDX(v->m, c, j.iv));
+    fe_store(ir, fe_sub(ir, e, fe_mul(ir, factor, p)), both[i],
+             FE_IDX(v->m, r.iv, j.iv));
+  }
+  fe_loop_end(ir, &j);
+  fe_loop_end(ir, &r);
+}
+
+/// Gauss and Jordan, with pivots. A singular matrix gives infinities and NaN.
+static fe_status lower_inverse(fe_lower *l) {
+  fe_ir *ir = l->ir;
+  fe_dtype t = l->in_type[0], work = fe_work_type(t);
+  unsigned rank = fe_rank(l->in[0]);
+  MlirValue sizes[FE_MAX_RANK], flat[3], x = square_matrices(l, flat);
+  MlirValue dest[2] = {fe_tensor_empty(l, work, 3, flat),
+                       fe_tensor_empty(l, work, 3, flat)};
+  fe_kernel k;
+  fe_kernel_begin(&k, l, "inverse", 1, &x, 2, dest, 0, NULL);
+  MlirType real = fe_storage_type(ir, work);
+  fe_region m = fe_for_begin(ir, k.begin, k.end, fe_index(ir, 1), 0, NULL);
+  inversion v = {.ir = ir, .w = k.out[1], .y = k.out[0], .m = m.iv};
+  v.n = fe_dim(ir, k.in[0], 1);
+  fe_region i = fe_loop(ir, v.n), j = fe_loop(ir, v.n);
+  fe_store(ir, fe_get(&k, k.in[0], t, FE_IDX(m.iv, i.iv, j.iv)), v.w,
+           FE_IDX(m.iv, i.iv, j.iv));
+  MlirValue same = fe_cmp(ir, FE_EQ, i.iv, j.iv);
+  fe_store(ir,
+           fe_select(ir, same, fe_float(ir, real, 1), fe_float(ir, real, 0)),
+           v.y, FE_IDX(m.iv, i.iv, j.iv));
+  fe_loop_end(ir, &j);
+  fe_loop_end(ir, &i);
+  fe_region c = fe_loop(ir, v.n);
+  clear_column(&v, c.iv);
+  fe_loop_end(ir, &c);
+  fe_loop_end(ir, &m);
+  MlirAffineExpr d = fe_kernel_dim(&k, 0, 1);
+  fe_kernel_end(&k, fe_kernel_dim(&k, 0, 0), fe_dim_mul(fe_dim_mul(d, d), d));
+  fe_sizes_of(l, l->in[0], sizes);
+  MlirValue y = fe_to_type(l, k.result[0], work, t);
+  l->out[0] = fe_reshape(l, y, fe_elem_of(y), rank, sizes);
   return FE_OK;
 }
 
@@ -187,6 +293,14 @@ const fe_op_row fe_family_matrix[] = {
      .types = "T=float",
      .infer = infer_det,
      .lower = lower_det},
+    {.name = "Inverse",
+     .domain = "com.microsoft",
+     .since = 1,
+     .inputs = "X:T",
+     .outputs = "Y:T",
+     .types = "T=float",
+     .infer = infer_inverse,
+     .lower = lower_inverse},
     {.name = "Trilu",
      .since = 14,
      .inputs = "input:T, k?:T1",
