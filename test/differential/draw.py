@@ -10,6 +10,7 @@ attributes of this opset, which of them must be there) is not said again:
 """
 import dataclasses
 import functools
+import re
 import typing
 import zlib
 
@@ -37,6 +38,9 @@ SMALL = (*BYTES, T.INT4, T.UINT4, T.INT2, T.UINT2, T.FLOAT4E2M1)
 TESTED = {*SMALL, T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16, T.INT8, T.INT16, T.INT32,
           T.INT64, T.UINT8, T.UINT16, T.UINT32, T.UINT64, T.BOOL, T.STRING}
 WORDS = ("", "a", "b", "ab", "A", "zebra", "Straße", "日本", "two words", "-1", "0")
+UNRANKED = "any shape"
+WRAP = {"sequence": helper.make_sequence_type_proto,
+        "optional": helper.make_optional_type_proto}
 GROUP = 8  # cases of one opset, compiled together
 LARGEST = 4000  # elements of a tensor
 SIZES = (2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 33)
@@ -44,6 +48,20 @@ SIZES = (2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 33)
 
 def numpy_type(number):
     return helper.tensor_dtype_to_np_dtype(number)
+
+
+def leaves(held):
+    """The arrays of a tensor, a sequence (a list), an optional (or None)."""
+    if isinstance(held, list):
+        return [a for item in held for a in leaves(item)]
+    return [] if held is None else [held]
+
+
+def mapped(held, function):
+    """As `held`, with the function's result for each array."""
+    if isinstance(held, list):
+        return [mapped(item, function) for item in held]
+    return None if held is None else function(held)
 
 
 @dataclasses.dataclass
@@ -57,6 +75,30 @@ class Value:
     shape_fixed: bool = False  # its shape must be known when compiling
     static: tuple = ()         # of these dims the size must be
     constant: bool = False     # it must be a constant
+    # What it is, if not a tensor: of "sequence" and "optional" the outer first.
+    # `dims` are then those of the tensors: numbers, None for those that are open;
+    # UNRANKED: their number is open too.
+    of: tuple = ()
+    free: bool = False         # nothing is said of the shapes in it
+    rank: int = None           # of what is in it, where nothing is
+
+    def proto(self):
+        """The type that the model declares."""
+        found = helper.make_tensor_type_proto(
+            self.type, None if self.dims == UNRANKED else self.dims)
+        for what in reversed(self.of):
+            found = WRAP[what](found)
+        return found
+
+    def text(self):
+        if self.of:
+            shapes = ["x".join(map(str, a.shape)) for a in leaves(self.array)]
+            return (f"{' of '.join(self.of)} {NAMES[self.type]}{shapes}"
+                    f" as {self.dims}")
+        shown = "x".join(map(str, self.dims if self.dims is not None
+                             else self.array.shape))
+        return (f"{NAMES[self.type]}[{shown}]"
+                + ("=const" if self.dims is None else ""))
 
 
 @dataclasses.dataclass
@@ -75,6 +117,8 @@ class Case:
     # Another case with the same results, for references that lack the opset.
     stand_in: "Case" = None
     formula: typing.Callable = None  # the results in f64, of the inputs' arrays
+    known: list = None        # the results, where the generator can say them
+    declared: dict = dataclasses.field(default_factory=dict)  # results' types
 
     def attributes(self):
         return {a.name: helper.get_attribute_value(a)
@@ -84,12 +128,7 @@ class Case:
         return {v.name: v.array for v in self.values if v.dims is not None}
 
     def text(self):
-        parts = []
-        for v in self.values:
-            shown = "x".join(map(str, v.dims if v.dims is not None
-                                 else v.array.shape))
-            parts.append(f"{NAMES[v.type]}[{shown}]"
-                         + ("=const" if v.dims is None else ""))
+        parts = [v.text() for v in self.values]
         given = [f"{k}={v}" for k, v in self.attributes().items()]
         return (f"{self.op}-{self.opset}({', '.join(parts)}; "
                 f"{', '.join(map(str, given))})")[:400]
@@ -151,12 +190,11 @@ class Draw:
 
     # Types.
     def allowed(self, variable):
-        found = []
-        for text in sorted(self.constraints.get(variable, [variable])):
-            inner = text[7:-1] if text.startswith("tensor(") else ""
-            if NUMBERS.get(inner) in TESTED:
-                found.append(NUMBERS[inner])
-        return found
+        texts = sorted(self.constraints.get(variable, [variable]))
+        tensors = [t for t in texts if t.startswith("tensor(")]
+        found = {NUMBERS.get(re.search(r"tensor\((\w+)\)", t)[1])
+                 for t in tensors or texts if "tensor(" in t}
+        return [n for n in NUMBERS.values() if n in found and n in TESTED]
 
     def type(self, variable="T", among=None):
         """The type that the variable has in this case."""
@@ -257,12 +295,30 @@ class Draw:
         return self.given(np.array(numbers, np.int64), number,
                           shape_fixed=True, **options)
 
+    def held(self, array, number, *of, free=False, rank=None):
+        """A sequence or an optional of these contents."""
+        array = mapped(array, lambda a: a.astype(numpy_type(number)))
+        value = Value(self.name("in"), number, array, of=of, free=free,
+                      rank=rank)
+        self.values.append(value)
+        return value
+
+    def held_dims(self, v):
+        """Dims that are declared for the tensors in a value."""
+        low, high = (0, 3) if v.rank is None else (v.rank, v.rank)
+        shapes = [a.shape for a in leaves(v.array)] or [self.shape(low, high)]
+        if len({len(s) for s in shapes}) > 1 or v.free:
+            return UNRANKED
+        return [n[0] if len(set(n)) == 1 and self.chance(.5) else None
+                for n in zip(*shapes)]
+
     # The case.
     def node(self, inputs, outputs=None, spread="function", wide=True,
-             random=False, formula=None, **attributes):
+             random=False, formula=None, known=None, declared=(), **attributes):
         """The one node of the case. None: absent, an input or an attribute.
         Attributes that this opset does not have are left out. `outputs`: which
-        to ask for, True or False each, or how many."""
+        to ask for, True or False each, or how many; `declared`: types of the
+        first of them, where the model must say it."""
         given = {k: v for k, v in attributes.items()
                  if k in self.attributes and v is not None}
         names = [v.name if v is not None else "" for v in inputs]
@@ -279,7 +335,7 @@ class Draw:
         used = [v for v in self.values if v.name in names]
         return self.case([node], used, [r for r in results if r],
                          spread=spread, wide=wide, random=random,
-                         formula=formula)
+                         formula=formula, known=known, declared=dict(zip(results, declared)))
 
     def case(self, nodes, values, outputs, **how):
         self._declare(values)
@@ -292,6 +348,9 @@ class Draw:
         symbols = self.rng.choice([0, 0, 1, 1, .5])
         shared = self.chance(.2)  # equal sizes have one name
         for v in values:
+            if v.of:
+                v.dims = self.held_dims(v)
+                continue
             fixed = range(v.array.ndim) if v.shape_fixed else \
                 [k % v.array.ndim for k in v.static]
             if v.constant or self.chance(constants):

@@ -105,6 +105,8 @@ RULES = [
          of_type(T.DOUBLE)),
     Rule(("Squeeze",), "no axes: ONNX Runtime takes an empty list as an absent "
          "one", ("onnx",), empty_axes),
+    Rule(("SplitToSequence",), "ONNX Runtime drops dims by keepdims with one size "
+         "for all too; the standard ignores it where sizes are given", ("onnx",)),
     Rule(("Clip",), "ONNX Runtime bounds infinities where there is no bound",
          ("onnx",), lambda case, message: "inf" in message),
     Rule(("TfIdfVectorizer",), "a limit of the table: no texts", (),

@@ -1,9 +1,12 @@
 """Models of cases: of one, or of many in one to save compiling."""
+import dataclasses
 import os
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+
+from draw import mapped
 
 HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
@@ -16,8 +19,9 @@ def widened(case, to=TensorProto.FLOAT):
     if not case.wide or not any(v.type in small for v in case.values):
         return None
     kind = helper.tensor_dtype_to_np_dtype(to)
-    return [type(v)(v.name, to, v.array.astype(kind), v.dims)
-            if v.type in small else v for v in case.values]
+    return [dataclasses.replace(
+        v, type=to, array=mapped(v.array, lambda a: a.astype(kind)))
+        if v.type in small else v for v in case.values]
 
 
 def model_of(cases, values=None):
@@ -26,14 +30,15 @@ def model_of(cases, values=None):
     nodes, inputs, outputs, constants = [], [], [], []
     for case in cases:
         nodes += case.nodes
-        outputs += [helper.make_empty_tensor_value_info(o)
+        outputs += [helper.make_value_info(o, case.declared[o])
+                    if o in case.declared
+                    else helper.make_empty_tensor_value_info(o)
                     for o in case.outputs]
         for v in values or case.values:
             if v.dims is None:
                 constants.append(numpy_helper.from_array(v.array, v.name))
             else:
-                inputs.append(helper.make_tensor_value_info(v.name, v.type,
-                                                            v.dims))
+                inputs.append(helper.make_value_info(v.name, v.proto()))
     opsets = [helper.make_opsetid("", cases[0].opset)]
     if cases[0].domain:
         opsets = [helper.make_opsetid("", onnx.defs.onnx_opset_version()),
@@ -42,6 +47,14 @@ def model_of(cases, values=None):
     version = max(4, helper.find_min_ir_version_for(opsets, True))
     graph = helper.make_graph(nodes, "differential", inputs, outputs, constants)
     return helper.make_model(graph, opset_imports=opsets, ir_version=version)
+
+
+def element_type(proto):
+    """Of the tensors in a value of this type; 0: not known."""
+    kind = proto.WhichOneof("value")
+    if kind in ("sequence_type", "optional_type"):
+        return element_type(getattr(proto, kind).elem_type)
+    return proto.tensor_type.elem_type
 
 
 def output_types(case):
@@ -57,7 +70,7 @@ def output_types(case):
         model = onnx.shape_inference.infer_shapes(model_of([case]))
     except Exception:  # its inference is wrong or has gaps
         return signature
-    return [o.type.tensor_type.elem_type or s
+    return [element_type(o.type) or s
             for o, s in zip(model.graph.output, signature)]
 
 
@@ -68,7 +81,14 @@ def save(case, want, folder):
     onnx.save(model_of([case]), os.path.join(folder, "model.onnx"))
     feeds = [(v.name, v.array) for v in case.values if v.dims is not None]
     results = list(zip(case.outputs, want or []))
-    for kind, arrays in ("input", feeds), ("output", results):
-        for i, (name, array) in enumerate(arrays):
-            onnx.save_tensor(numpy_helper.from_array(array, name),
-                             os.path.join(data, f"{kind}_{i}.pb"))
+    optional = {v.name for v in case.values if v.of[:1] == ("optional",)}
+    for kind, held in ("input", feeds), ("output", results):
+        for i, (name, value) in enumerate(held):
+            if name in optional or value is None:
+                proto = numpy_helper.from_optional(value, name)
+            elif isinstance(value, list):
+                proto = numpy_helper.from_list(value, name)
+            else:
+                proto = numpy_helper.from_array(value, name)
+            with open(os.path.join(data, f"{kind}_{i}.pb"), "wb") as f:
+                f.write(proto.SerializeToString())

@@ -8,7 +8,7 @@ import onnxruntime  # noqa: E402
 from onnx import TensorProto, version_converter  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from draw import BYTES, SMALL, numpy_type  # noqa: E402
+from draw import BYTES, SMALL, mapped, numpy_type  # noqa: E402
 from model import HALVES, model_of, output_types, widened  # noqa: E402
 
 onnxruntime.set_default_logger_severity(4)
@@ -43,6 +43,8 @@ PROGRAMS = {"ONNX Runtime": _runtime, "converted": _converted, "onnx": _onnx}
 # Operators whose implementation in onnx's evaluator is wrong in general.
 NOT_BY_ONNX = {
     "StringNormalizer": "drops strings that are empty",
+    "Optional": "gives a list of it",
+    "SequenceInsert": "at the end is at the beginning",
     "QLinearConv": "the result has a dim too many",
     "RNN": "ignores sequence_lens, activations, direction",
     "GRU": "ignores sequence_lens, activations, direction",
@@ -57,18 +59,17 @@ def _feeds(values):
 def _rounded(case, arrays, types):
     """Results of wider types in those that they should have."""
     halves = {v.type for v in case.values if v.type in HALVES}
-    results = []
-    for a, t in zip(arrays, types):
-        if not t and case.wide and len(halves) == 1 \
-                and np.asarray(a).dtype == np.float32:
-            (t,) = halves
+
+    def rounded(a, t):
         a = np.asarray(a)
+        if not t and case.wide and len(halves) == 1 and a.dtype == np.float32:
+            (t,) = halves
         kind = numpy_type(t) if t else object if a.dtype.kind == "U" \
             else a.dtype
         with np.errstate(all="ignore"):
             bits = t in SMALL and a.dtype == np.uint8  # from ONNX Runtime
-            results.append(a.view(kind) if bits else a.astype(kind))
-    return results
+            return a.view(kind) if bits else a.astype(kind)
+    return [mapped(a, lambda a: rounded(a, t)) for a, t in zip(arrays, types)]
 
 
 def results(case, programs=tuple(PROGRAMS)):
@@ -94,12 +95,14 @@ def results(case, programs=tuple(PROGRAMS)):
                     why.append(f"{program}: {text[:200]}")
     if case.formula:
         return "the formula", _rounded(case, _formula(case), types)
+    if case.known:
+        return "the generator", case.known
     return None, "; ".join(why)
 
 
 def _formula(case):
     with np.errstate(all="ignore"):
-        found = case.formula(*[v.array.astype(np.float64)
+        found = case.formula(*[mapped(v.array, lambda a: a.astype(np.float64))
                                for v in case.values])
     return found if isinstance(found, list) else [found]
 

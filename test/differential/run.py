@@ -24,6 +24,8 @@ import sys
 import threading
 import time
 
+import onnx
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import families  # noqa: E402
@@ -31,7 +33,7 @@ from draw import GROUP  # noqa: E402
 
 BUILD = os.environ.get("FERRULE_BUILD", os.path.join(HERE, "../../build"))
 os.environ["FERRULE_BUILD"] = BUILD = os.path.abspath(BUILD)
-DOMAINS = "ai.onnx", "ai.onnx.preview.training"
+DOMAINS = "", "ai.onnx.preview", "ai.onnx.preview.training"
 PATIENCE = 120
 BAD = "refused", "differing", "crashed"
 COLUMNS = ("equal", "explained", "refused", "differing", "crashed",
@@ -39,11 +41,9 @@ COLUMNS = ("equal", "explained", "refused", "differing", "crashed",
 
 
 def operators():
-    """Names of the operator table."""
-    text = subprocess.run([os.path.join(BUILD, "bin", "ferrule"), "operators"],
-                          capture_output=True, text=True, check=True).stdout
-    rows = [line.split() for line in text.splitlines()]
-    return sorted({r[0] for r in rows if len(r) > 1 and r[1] in DOMAINS})
+    """Names of the standard's operators, those that become others included."""
+    return sorted({s.name for s in onnx.defs.get_all_schemas_with_history()
+                   if s.domain in DOMAINS})
 
 
 class Process:

@@ -3,6 +3,8 @@ import copy
 
 import numpy as np
 
+from draw import leaves, mapped
+
 TRIES = 30
 
 
@@ -23,11 +25,21 @@ def _without_last_input(case):
 
 
 def _static(case):
-    if any(isinstance(d, str) for v in case.values for d in v.dims or []):
+    plain = [v for v in case.values if not v.of]
+    if any(isinstance(d, str) for v in plain for d in v.dims or []):
         c = copy.deepcopy(case)
         for v in c.values:
-            v.dims = None if v.dims is None else list(v.array.shape)
+            if v.dims is not None and not v.of:
+                v.dims = list(v.array.shape)
         yield c
+
+
+def _fewer_items(case):
+    for i, v in enumerate(case.values):
+        for k in range(len(v.array) if isinstance(v.array, list) else 0):
+            c = copy.deepcopy(case)
+            del c.values[i].array[k]
+            yield c
 
 
 def _no_constants(case):
@@ -40,25 +52,26 @@ def _no_constants(case):
 
 def _smaller_sizes(case):
     """One size, wherever it occurs, becomes a smaller one."""
-    sizes = sorted({n for v in case.values for n in v.array.shape if n > 1},
-                   reverse=True)
+    sizes = sorted({n for v in case.values for a in leaves(v.array)
+                    for n in a.shape if n > 1}, reverse=True)
+
+    def cut(a, size, to):
+        part = tuple(slice(0, to if n == size else n) for n in a.shape)
+        return np.ascontiguousarray(a[part]).reshape(a[part].shape)
     for size in sizes:
         for to in {1, 2, size // 2}:
             if to >= size:
                 continue
             c = copy.deepcopy(case)
             for v in c.values:
-                part = tuple(slice(0, to if n == size else n)
-                             for n in v.array.shape)
-                v.array = np.ascontiguousarray(v.array[part]).reshape(
-                    v.array[part].shape)
-                if v.dims is not None:
+                v.array = mapped(v.array, lambda a: cut(a, size, to))
+                if isinstance(v.dims, list):
                     v.dims = [to if d == size else d for d in v.dims]
             yield c
 
 
 STEPS = (_static, _no_constants, _without_attributes, _without_last_input,
-         _smaller_sizes)
+         _fewer_items, _smaller_sizes)
 
 
 def smaller(case, fails):

@@ -22,7 +22,8 @@ import families  # noqa: E402
 import reference  # noqa: E402
 import shrink  # noqa: E402
 from compare import difference  # noqa: E402
-from draw import GROUP, Draw, Impossible, choose_opset, numpy_type  # noqa: E402
+from draw import (GROUP, Draw, Impossible, choose_opset, leaves,  # noqa: E402
+                  mapped, numpy_type)
 from explained import explained  # noqa: E402
 from model import model_of, save  # noqa: E402
 
@@ -57,9 +58,12 @@ def by_ferrule(cases, folder):
         # A refusal says why, and is not the fault of Ferrule.
         raise Refused(str(e) or "refused without a message")
     for i, name in enumerate(model.outputs):
-        kind = np.dtype(numpy_type(model.struct.outputs[i].dtype))
-        if found[name].dtype != kind:
-            found[name] = found[name].view(kind)
+        info = model.struct.outputs[i]
+        while info.dtype >= ferrule.SEQUENCE:
+            info = info.element[0]
+        kind = np.dtype(numpy_type(info.dtype))
+        found[name] = mapped(found[name], lambda a: a if a.dtype == kind
+                             else a.view(kind))
     return found
 
 
@@ -67,25 +71,43 @@ def compared(case, want, found, single=False):
     """None, or how the results of a case differ from what they should be;
     single: f64 as if it were f32."""
     largest = 0.
-    for v in case.values:
-        if np.dtype(v.array.dtype).kind in "fV" and v.array.size:
+    for a in [a for v in case.values for a in leaves(v.array)]:
+        if np.dtype(a.dtype).kind in "fV" and a.size:
             with np.errstate(all="ignore"):
-                x = np.abs(v.array.astype(np.float64))
+                x = np.abs(a.astype(np.float64))
             largest = max(largest, x[np.isfinite(x)].max(initial=0))
-    for i, (name, w) in enumerate(zip(case.outputs, want)):
-        g = found[name]
-        if g.dtype != w.dtype:
-            return f"output {i} is {g.dtype}, not {w.dtype}"
+
+    def differ(g, w):
+        if isinstance(w, list) or w is None or g is None:
+            if type(g) is not type(w) or w and len(g) != len(w):
+                return f" is {_kind(g)}, not {_kind(w)}"
+            for k, (a, b) in enumerate(zip(g or [], w or [])):
+                text = differ(a, b)
+                if text:
+                    return f" item {k}{text}"
+            return None
+        if isinstance(g, list) or g.dtype != w.dtype:
+            return f" is {_kind(g)}, not {_kind(w)}"
         if case.random:
-            text = None if g.shape == w.shape else f"shape {g.shape}"
-        else:
-            number = onnx.helper.np_dtype_to_tensor_dtype(w.dtype)
-            if single and number == onnx.TensorProto.DOUBLE:
-                number = onnx.TensorProto.FLOAT
-            text = difference(g, w, number, case.spread, largest)
+            return None if g.shape == w.shape else f": shape {g.shape}"
+        number = onnx.helper.np_dtype_to_tensor_dtype(w.dtype)
+        if single and number == onnx.TensorProto.DOUBLE:
+            number = onnx.TensorProto.FLOAT
+        text = difference(g, w, number, case.spread, largest)
+        return text and f": {text}"
+
+    for i, (name, w) in enumerate(zip(case.outputs, want)):
+        text = differ(found[name], w)
         if text:
-            return f"output {i}: {text}"
+            return f"output {i}{text}"
     return None
+
+
+def _kind(held):
+    """A word for what a value is."""
+    if isinstance(held, list):
+        return f"a sequence of {len(held)}"
+    return "nothing" if held is None else str(held.dtype)
 
 
 class Worker:
