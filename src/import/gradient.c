@@ -66,9 +66,15 @@ static MlirValue scaled(const step *s, double by, MlirValue v) {
   return mul(s, number(s, by), v);
 }
 
-/// v in the shape of `like`, of as many elements.
+/// v in this shape, of as many elements; sizes of 0 are meant.
+static MlirValue in_shape(const step *s, MlirValue v, MlirValue shape) {
+  MlirValue in[2] = {v, shape};
+  MlirNamedAttribute zero = fe_at_i64(s->g->ir, "allowzero", 1);
+  return fe_first(fe_onnx(s->g->ir, "Reshape", 2, in, 1, 1, &zero));
+}
+
 static MlirValue reshaped(const step *s, MlirValue v, MlirValue like) {
-  return two(s, "Reshape", v, one(s, "Shape", like));
+  return in_shape(s, v, one(s, "Shape", like));
 }
 
 static MlirValue expanded(const step *s, MlirValue v, MlirValue like) {
@@ -100,8 +106,35 @@ static MlirValue flipped(const step *s, MlirValue v) {
   return transposed(s, v, rank, perm);
 }
 
-/// Summed over the dims along which `like` was broadcast. Null, reported: only
-/// the run knows which.
+/// Element i of a list of sizes, as a list.
+static MlirValue size_at(const step *s, MlirValue sizes, int64_t i) {
+  return two(s, "Gather", sizes, fe_constant_i64s(s->g->ir, 1, &i));
+}
+
+/// Summed over those of the marked dims that `like` has one of, where only the
+/// run knows which: each is taken for its repetitions and `like`'s size.
+static MlirValue sum_open(const step *s, MlirValue v, MlirValue like,
+                          unsigned rank, const bool *open) {
+  fe_ir *ir = s->g->ir;
+  MlirValue have = one(s, "Shape", v), want = one(s, "Shape", like);
+  MlirValue parts[2 * FE_MAX_RANK];
+  int64_t axes[FE_MAX_RANK], least = 1;
+  unsigned n = 0, n_axes = 0;
+  for (unsigned i = 0; i < rank; i++) {
+    MlirValue size = size_at(s, want, i);
+    if (open[i]) {
+      MlirValue some = two(s, "Max", size, fe_constant_i64s(ir, 1, &least));
+      axes[n_axes++] = n;
+      parts[n++] = two(s, "Div", size_at(s, have, i), some);
+    }
+    parts[n++] = size;
+  }
+  MlirNamedAttribute axis = fe_at_i64(ir, "axis", 0);
+  v = in_shape(s, v, fe_first(fe_onnx(ir, "Concat", n, parts, 1, 1, &axis)));
+  return reshaped(s, summed(s, v, n_axes, axes, false), like);
+}
+
+/// Summed over the dims along which `like` was broadcast.
 static MlirValue sum_to(const step *s, MlirValue v, MlirValue like) {
   fe_dims d, to;
   fe_ir *ir = s->g->ir;
@@ -109,23 +142,20 @@ static MlirValue sum_to(const step *s, MlirValue v, MlirValue like) {
       d.rank < to.rank)
     return (MlirValue){0};
   int64_t front[FE_MAX_RANK], ones[FE_MAX_RANK];
+  bool open[FE_MAX_RANK] = {0}, any = false;
   unsigned lead = d.rank - to.rank, n = 0;
   for (unsigned i = 0; i < lead; i++)
     front[i] = i;
   for (unsigned i = 0; i < to.rank; i++) {
     if (fe_dim_same(d.d[lead + i], to.d[i]))
       continue;
-    if (fe_dim_static(to.d[i]) != 1) {
-      fe_error(ir->diags, s->g->c->where,
-               "give the dimensions sizes or the same name",
-               "whether dimension %u of an operand of %s is repeated is not "
-               "known when compiling",
-               i, fe_op_row_of(s->op)->name);
-      return (MlirValue){0};
-    }
-    ones[n++] = i;
+    if (fe_dim_static(to.d[i]) == 1)
+      ones[n++] = i;
+    else
+      any = open[i] = true;
   }
-  return summed(s, summed(s, v, lead, front, false), n, ones, true);
+  v = summed(s, summed(s, v, lead, front, false), n, ones, true);
+  return any ? sum_open(s, v, like, to.rank, open) : v;
 }
 
 //===-- Derivatives ---------------------------------------------------------//

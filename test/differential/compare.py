@@ -9,6 +9,7 @@ larger of |want| and the scale:
 | `function` |     8 | 1/64: near zero the error is an absolute one   |
 | `cancel`   |     8 | 1: a difference of numbers near one            |
 | `sum`      |    32 | the largest number of the inputs and the result|
+| `slope`    |    32 | the same; the reference has 28 bits            |
 
 Halves are the single-precision result rounded once: two units of theirs.
 Integers and bool are equal; with `cut` an integer may be one off, as it is a
@@ -22,17 +23,20 @@ EPSILON = {T.FLOAT: 2.0**-23, T.DOUBLE: 2.0**-52, T.FLOAT16: 2.0**-10,
            T.BFLOAT16: 2.0**-7, T.FLOAT8E4M3FN: 2.0**-3,
            T.FLOAT8E4M3FNUZ: 2.0**-3, T.FLOAT8E5M2: 2.0**-2,
            T.FLOAT8E5M2FNUZ: 2.0**-2}
-UNITS = {"exact": 0, "function": 8, "cancel": 8, "sum": 32, "cut": 32}
-HALF_UNITS = {"exact": 0, "function": 2, "cancel": 2, "sum": 2, "cut": 2}
+UNITS = {"exact": 0, "function": 8, "cancel": 8, "sum": 32, "slope": 32, "cut": 32}
+HALF_UNITS = {"exact": 0, "function": 2, "cancel": 2, "sum": 2, "slope": 2, "cut": 2}
 
 
 def tolerance(number, spread, want, largest_input):
     units = (UNITS if number in (T.FLOAT, T.DOUBLE) else HALF_UNITS)[spread]
     finite = np.abs(want[np.isfinite(want)])
     scale = 1 if spread == "cancel" else 1 / 64
-    if spread == "sum":
+    if spread in ("sum", "slope"):
         scale = max(finite.max(initial=0), largest_input)
-    return units * EPSILON[number] * np.maximum(np.abs(want), scale)
+    epsilon = EPSILON[number]
+    if spread == "slope":
+        epsilon = max(epsilon, 2.0**-28)
+    return units * epsilon * np.maximum(np.abs(want), scale)
 
 
 def difference(got, want, number, spread, largest_input=0.):

@@ -117,7 +117,7 @@ class Case:
     # Another case with the same results, for references that lack the opset.
     stand_in: "Case" = None
     formula: typing.Callable = None  # the results in f64, of the inputs' arrays
-    known: list = None        # the results, where the generator can say them
+    known: typing.Callable = None  # or of these arrays as they are
     declared: dict = dataclasses.field(default_factory=dict)  # results' types
 
     def attributes(self):

@@ -50,7 +50,7 @@ RULES = [
     Rule(("HardSwish",), "the evaluator has 1/6 in single precision; the "
          "standard says 1/6", ("the formula",), of_type(T.DOUBLE)),
     Rule(("BatchNormalization", "GroupNormalization", "GridSample", "Adam",
-          "Resize", "Upsample"),
+          "Resize", "Upsample", "FlexAttention"),
          "the reference computes f64 in f32", SINGLE, of_type(T.DOUBLE)),
     Rule(("HannWindow", "HammingWindow", "BlackmanWindow"), "ONNX Runtime "
          "computes f64 in f32", ("onnx",)),

@@ -161,6 +161,31 @@ if f.agree("second", [np.exp(x) * (x + 1), np.exp(x) * (x + 2)],
            ferrule.load(f.path).run(feeds)):
     f.passed += 1
 
+# Only the run knows which operand is repeated, and along which dims.
+for shapes in ((3, 4), (3, 4)), ((3, 1), (1, 4)), ((3, 4), (1,)), \
+        ((1, 4), (3, 4)), ((2, 1, 4), (3, 1)), ((0, 3), (1, 3)), ((0,), (1,)), \
+        ((1, 1), (1, 1)):
+    pair = {n: np.asarray(np.abs(normal(*s)) + .2)
+            for n, s in zip("ab", shapes)}
+    for op in "Mul", "Div", "Max":
+        check([node(op, ["a", "b"], "t"), node("Sin", ["t"])], pair,
+              ["a", "b"], free=True)
+for a, b in ((5, 2, 3), (1, 3, 4)), ((1, 2, 3), (5, 3, 4)), ((2, 3), (5, 3, 4)):
+    check([node("MatMul", ["a", "b"], "t"), node("Tanh", ["t"])],
+          {"a": normal(*a), "b": normal(*b)}, ["a", "b"], free=True)
+# Any number of operands.
+three = {n: normal(3, 4) for n in "abc"} | {"d": normal(4)}
+for op in "Max", "Min", "Sum", "Mean":
+    for by in "abcd", "a", "bd":
+        check([node(op, list("abcd"), "t"), node("Sin", ["t"])], three,
+              list(by))
+    check([node(op, ["a"], "t"), node("Sin", ["t"])], three, ["a"])
+for to in [0, 5], [4, 0]:  # nothing in another shape
+    to = helper.make_node("Constant", [], ["to"], value_ints=to)
+    check([to, node("Mul", ["x", "x"], "t"),
+           node("Reshape", ["t", "to"], allowzero=1)], {"x": normal(2, 0)},
+          ["x"])
+
 
 def refused(model, part):
     onnx.save(model, f.path)
@@ -176,7 +201,4 @@ def refused(model, part):
 
 refused(model_of([node("Round", ["x"])], feeds, ["x"]), "Round")
 refused(model_of([node("Sin", ["x"])], feeds, ["x"], target="z"), "z")
-pair = {"a": normal(3), "b": normal(3)}
-refused(model_of([node("Mul", ["a", "b"])], pair, ["a", "b"], free=True),
-        "repeated")
 f.done()

@@ -69,10 +69,12 @@ def insert(d):
     shape = d.pick(*[a.shape for a in v.array], d.shape(max_rank=3, largest=60))
     x = d.tensor(t, shape)
     where = position(d, -n, n) if d.chance(.8) else None
-    k = n if where is None else int(where.array)
-    k += n if k < 0 else 0
-    return d.node([v, x, where], **EXACT,
-                  known=[v.array[:k] + [x.array] + v.array[k:]])
+
+    def inserted(items, item, k=None):  # onnx puts the last first
+        k = len(items) if k is None else int(k)
+        k += len(items) if k < 0 else 0
+        return [items[:k] + [item] + items[k:]]
+    return d.node([v, x, where], known=inserted, **EXACT)
 
 
 def erase(d):
@@ -159,14 +161,14 @@ def wrapped(d, t, present=None):
 
 def optional(d):
     t = d.type("V")
-    how = d.pick("tensor", "sequence", "nothing")
+    how = d.pick("tensor", "sequence", "nothing")  # onnx makes a list of it
     if how == "nothing":
         kind = tensor_type(t, d.pick(None, d.shape(max_rank=3)))
         if d.chance(.4):
             kind = helper.make_sequence_type_proto(kind)
-        return d.node([], type=kind, known=[None], **EXACT)
+        return d.node([], type=kind, known=lambda: [None], **EXACT)
     v = d.tensor(t, d.shape(max_rank=3)) if how == "tensor" else sequence(d, t)
-    return d.node([v], known=[v.array], **EXACT)
+    return d.node([v], known=lambda x: [x], **EXACT)
 
 
 def plain(d, t):
