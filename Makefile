@@ -8,6 +8,7 @@
 #                    (DIFFERENTIAL='--op Slice --seed 7')
 #   make check-asan    tests under the address and undefined sanitizers
 #   make format     clang-format over all sources
+#   make lines      lines of C and operators of each family
 #   make docs       the pages that ferrule prints: operators, walkthrough, man
 #
 # Every command first installs what it needs and does not find
@@ -55,6 +56,17 @@ check-asan: setup-test
 docs: all
 	@FERRULE_BUILD=$(abspath $(BUILD)) docs/generate.py
 
+# A row of a family's table names its operator, by itself or in a macro.
+lines:
+	@echo 'lines operators family'
+	@for file in src/op/onnx/*.c; do \
+	  printf '%5d %9d %s\n' "$$(wc -l < $$file)" \
+	    "$$(sed -n '/^const fe_op_row/,$$p' $$file | tr '\n' ' ' | \
+	      grep -oE '(\.name = |[A-Z0-9_]+\( *)"[A-Z]\w*"' | wc -l)" \
+	    "$$(basename $$file .c)"; \
+	done | sort -rn | \
+	  awk '{ l += $$1; n += $$2; print } END { printf "%5d %9d all\n", l, n }'
+
 format: setup-format
 	@git ls-files '*.c' '*.h' | xargs clang-format-22 -i
 
@@ -63,4 +75,4 @@ clean:
 
 .NOTPARALLEL:
 .PHONY: all demo test install bench conformance differential check-asan \
-  format docs clean
+  format docs lines clean

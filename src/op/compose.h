@@ -40,6 +40,18 @@ FE_NODISCARD fe_status fe_node_over(fe_node *n, const char *name, unsigned n_in,
                                     const MlirValue *in, unsigned n_out,
                                     MlirValue *results);
 
+/// A row of com.microsoft that `expand_` rewrites; its other members follow.
+#define FE_MS_ROW(name_, in_, out_, types_, expand_, ...)                      \
+  {.name = name_,                                                              \
+   .domain = "com.microsoft",                                                  \
+   .since = 1,                                                                 \
+   .inputs = in_,                                                              \
+   .outputs = out_,                                                            \
+   .types = types_,                                                            \
+   .flags = FE_FUNCTION,                                                       \
+   .expand = expand_,                                                          \
+   __VA_ARGS__}
+
 //===-- Operators -----------------------------------------------------------//
 
 /// First result of operator `name`, also of one that is expanded itself.

@@ -132,6 +132,19 @@ fe_status fe_broadcast_dims(fe_infer *f, const fe_dims *a, const fe_dims *b,
   return FE_OK;
 }
 
+fe_status fe_need_fitting(fe_infer *f, const fe_dims *data,
+                          const fe_dims *indices, unsigned axis) {
+  for (unsigned i = 0; i < data->rank; ++i) {
+    int64_t n = fe_dim_static(data->d[i]), m = fe_dim_static(indices->d[i]);
+    if (i != axis && n != FE_DYN && m != FE_DYN && m > n)
+      return fe_infer_error(f, NULL,
+                            "the indices have %" PRId64
+                            " elements in dimension %u but the data %" PRId64,
+                            m, i, n);
+  }
+  return FE_OK;
+}
+
 fe_status fe_axis(fe_infer *f, int64_t axis, unsigned rank, unsigned *out) {
   int64_t r = rank;
   if (axis < -r || axis >= r)

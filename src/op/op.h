@@ -125,6 +125,10 @@ FE_NODISCARD fe_status fe_broadcast_dims(fe_infer *f, const fe_dims *a,
 /// Axis in [-rank, rank) to [0, rank); reports when out of range.
 FE_NODISCARD fe_status fe_axis(fe_infer *f, int64_t axis, unsigned rank,
                                unsigned *out);
+/// That indices with one number per element are, but for `axis`, nowhere larger
+/// than the data.
+FE_NODISCARD fe_status fe_need_fitting(fe_infer *f, const fe_dims *data,
+                                       const fe_dims *indices, unsigned axis);
 /// reports against this op: return fe_infer_error(f, "hint", "fmt", ...)
 #define fe_infer_error(f, hint, ...)                                           \
   fe_error((f)->ir->diags, (f)->where, (hint), __VA_ARGS__)

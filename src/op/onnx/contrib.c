@@ -41,23 +41,13 @@ static fe_status expand_dynamic_product(fe_node *n, MlirValue *results) {
       results);
 }
 
-#define CONTRIB(op_name, ins, outs, fn, ...)                                   \
-  {.name = op_name,                                                            \
-   .domain = "com.microsoft",                                                  \
-   .since = 1,                                                                 \
-   .inputs = ins,                                                              \
-   .outputs = outs,                                                            \
-   .flags = FE_FUNCTION,                                                       \
-   .expand = fn,                                                               \
-   __VA_ARGS__}
-
 const fe_op_row fe_family_contrib[] = {
-    CONTRIB("MatMulIntegerToFloat",
-            "A:T1, B:T2, a_scale:T3, b_scale:T3, a_zero_point?:T1, "
-            "b_zero_point?:T2, bias?:T3",
-            "Y:T3", expand_integer_to_float,
-            .types = "T1=i8,u8;T2=i8,u8;T3=f32,f16"),
-    CONTRIB("DynamicQuantizeMatMul",
-            "A:T1, B:T2, b_scale:T1, b_zero_point?:T2, bias?:T1", "Y:T1",
-            expand_dynamic_product, .types = "T1=f32;T2=i8,u8"),
+    FE_MS_ROW("MatMulIntegerToFloat",
+              "A:T1, B:T2, a_scale:T3, b_scale:T3, a_zero_point?:T1, "
+              "b_zero_point?:T2, bias?:T3",
+              "Y:T3", "T1=i8,u8;T2=i8,u8;T3=f32,f16", expand_integer_to_float,
+              .attrs = NULL),
+    FE_MS_ROW("DynamicQuantizeMatMul",
+              "A:T1, B:T2, b_scale:T1, b_zero_point?:T2, bias?:T1", "Y:T1",
+              "T1=f32;T2=i8,u8", expand_dynamic_product, .attrs = NULL),
     {0}};

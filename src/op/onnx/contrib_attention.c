@@ -476,41 +476,31 @@ static const fe_attr_def decoder_attrs[] = {
     {"output_qk", FE_A_INT, "0"},
     {0}};
 
-#define ROW(op_name, ins, outs, types_, attrs_, fn, ...)                       \
-  {.name = op_name,                                                            \
-   .domain = "com.microsoft",                                                  \
-   .since = 1,                                                                 \
-   .inputs = ins,                                                              \
-   .outputs = outs,                                                            \
-   .types = types_,                                                            \
-   .attrs = attrs_,                                                            \
-   .flags = FE_FUNCTION,                                                       \
-   .expand = fn,                                                               \
-   __VA_ARGS__}
-
 const fe_op_row fe_family_contrib_attention[] = {
-    ROW("Attention",
-        "input:T, weights:T, bias?:T, mask_index?:M, past?:T, "
-        "attention_bias?:T, past_sequence_length?:M",
-        "output:T, present:T", "T=f32,f16;M=i32", self_attrs, expand_attention,
-        .limits = "without do_rotary"),
-    ROW("QAttention",
+    FE_MS_ROW("Attention",
+              "input:T, weights:T, bias?:T, mask_index?:M, past?:T, "
+              "attention_bias?:T, past_sequence_length?:M",
+              "output:T, present:T", "T=f32,f16;M=i32", expand_attention,
+              .attrs = self_attrs, .limits = "without do_rotary"),
+    FE_MS_ROW(
+        "QAttention",
         "input:T1, weight:T2, bias:T3, input_scale:T3, weight_scale:T3, "
         "mask_index?:M, input_zero_point?:T1, weight_zero_point?:T2, past?:T3",
         "output:T3, present:T3", "T1=i8,u8;T2=i8,u8;T3=f32,f16;M=i32",
-        self_attrs, expand_q_attention,
+        expand_q_attention, .attrs = self_attrs,
         .limits = "without do_rotary and shared caches"),
-    ROW("MultiHeadAttention",
-        "query:T, key?:T, value?:T, bias?:T, key_padding_mask?:M, "
-        "attention_bias?:T, past_key?:T, past_value?:T, "
-        "past_sequence_length?:M, cache_indirection?:M",
-        "output:T, present_key:T, present_value:T, qk:T", "T=f32,f16;M=i32",
-        multi_head_attrs, expand_multi_head,
-        .limits = "without cache_indirection"),
-    ROW("DecoderMaskedMultiHeadAttention",
+    FE_MS_ROW("MultiHeadAttention",
+              "query:T, key?:T, value?:T, bias?:T, key_padding_mask?:M, "
+              "attention_bias?:T, past_key?:T, past_value?:T, "
+              "past_sequence_length?:M, cache_indirection?:M",
+              "output:T, present_key:T, present_value:T, qk:T",
+              "T=f32,f16;M=i32", expand_multi_head, .attrs = multi_head_attrs,
+              .limits = "without cache_indirection"),
+    FE_MS_ROW(
+        "DecoderMaskedMultiHeadAttention",
         "query:T, key?:T, value?:T, mask_index?:M, attention_bias?:T, "
         "past_key?:T, past_value?:T, past_sequence_length?:M, beam_width?:M, "
         "cache_indirection?:M, bias?:T",
         "output:T, present_key:T, present_value:T, qk:T", "T=f32,f16;M=i32",
-        decoder_attrs, expand_decoder, .limits = "without beams"),
+        expand_decoder, .attrs = decoder_attrs, .limits = "without beams"),
     {0}};

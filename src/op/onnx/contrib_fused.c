@@ -281,46 +281,38 @@ static const fe_attr_def sample_attrs[] = {
     {0}};
 static const fe_attr_def quick_attrs[] = {{"alpha", FE_A_FLOAT, "1.702"}, {0}};
 
-#define ROW(op_name, ins, outs, types_, fn, ...)                               \
-  {.name = op_name,                                                            \
-   .domain = "com.microsoft",                                                  \
-   .since = 1,                                                                 \
-   .inputs = ins,                                                              \
-   .outputs = outs,                                                            \
-   .types = types_,                                                            \
-   .flags = FE_FUNCTION,                                                       \
-   .expand = fn,                                                               \
-   __VA_ARGS__}
-
 const fe_op_row fe_family_contrib_fused[] = {
-    ROW("Gelu", "X:T", "Y:T", "T=float", expand_gelu, .attrs = NULL),
-    ROW("FastGelu", "X:T, bias?:T", "Y:T", "T=float", expand_gelu,
-        .attrs = NULL),
-    ROW("BiasGelu", "A:T, B:T", "C:T", "T=float", expand_gelu, .attrs = NULL),
-    ROW("QuickGelu", "X:T", "Y:T", "T=float", expand_quick_gelu,
-        .attrs = quick_attrs),
-    ROW("BiasAdd", "X:T, bias:T, skip:T", "Y:T", "T=float", expand_bias_add,
-        .attrs = NULL),
-    ROW("BiasSplitGelu", "X:T, bias:T", "Y:T", "T=float",
-        expand_bias_split_gelu, .attrs = NULL),
-    ROW("FusedGemm", "A:T, B:T, C?:T", "Y:T", "T=float", expand_gemm,
-        .attrs = gemm_attrs,
-        .limits = "activations that are operators with two numbers at most"),
-    ROW("FusedConv", "X:T, W:T, B?:T, Z?:T", "Y:T", "T=float", expand_conv,
-        .attrs = conv_attrs),
-    ROW("NhwcConv", "X:T, W:T, B?:T", "Y:T", "T=float", expand_conv,
-        .attrs = conv_attrs),
-    ROW("NhwcFusedConv", "X:T, W:T, B?:T, Z?:T", "Y:T", "T=float", expand_conv,
-        .attrs = conv_attrs),
-    ROW("NhwcMaxPool", "x:T", "y:T", "T=float,i8,u8", expand_max_pool,
-        .attrs = pool_attrs),
-    ROW("ConvTransposeWithDynamicPads", "X:T, W:T, Pads?:I, B?:T", "Y:T",
-        "T=float;I=i64", expand_conv_transpose, .attrs = transpose_attrs,
-        .limits = "constant padding"),
-    ROW("GroupNorm", "X:T, gamma:M, beta:M", "Y:T", "T=float;M=float",
-        expand_group_norm, .attrs = group_attrs),
-    ROW("SkipGroupNorm", "X:T, gamma:M, beta:M, skip:T, bias?:T", "Y:T, S:T",
-        "T=float;M=float", expand_group_norm, .attrs = group_attrs),
-    ROW("GridSample", "X:T1, Grid:T1", "Y:T2", "T1=float;T2=float",
-        expand_grid_sample, .attrs = sample_attrs),
+    FE_MS_ROW("Gelu", "X:T", "Y:T", "T=float", expand_gelu, .attrs = NULL),
+    FE_MS_ROW("FastGelu", "X:T, bias?:T", "Y:T", "T=float", expand_gelu,
+              .attrs = NULL),
+    FE_MS_ROW("BiasGelu", "A:T, B:T", "C:T", "T=float", expand_gelu,
+              .attrs = NULL),
+    FE_MS_ROW("QuickGelu", "X:T", "Y:T", "T=float", expand_quick_gelu,
+              .attrs = quick_attrs),
+    FE_MS_ROW("BiasAdd", "X:T, bias:T, skip:T", "Y:T", "T=float",
+              expand_bias_add, .attrs = NULL),
+    FE_MS_ROW("BiasSplitGelu", "X:T, bias:T", "Y:T", "T=float",
+              expand_bias_split_gelu, .attrs = NULL),
+    FE_MS_ROW("FusedGemm", "A:T, B:T, C?:T", "Y:T", "T=float", expand_gemm,
+              .attrs = gemm_attrs,
+              .limits =
+                  "activations that are operators with two numbers at most"),
+    FE_MS_ROW("FusedConv", "X:T, W:T, B?:T, Z?:T", "Y:T", "T=float",
+              expand_conv, .attrs = conv_attrs),
+    FE_MS_ROW("NhwcConv", "X:T, W:T, B?:T", "Y:T", "T=float", expand_conv,
+              .attrs = conv_attrs),
+    FE_MS_ROW("NhwcFusedConv", "X:T, W:T, B?:T, Z?:T", "Y:T", "T=float",
+              expand_conv, .attrs = conv_attrs),
+    FE_MS_ROW("NhwcMaxPool", "x:T", "y:T", "T=float,i8,u8", expand_max_pool,
+              .attrs = pool_attrs),
+    FE_MS_ROW("ConvTransposeWithDynamicPads", "X:T, W:T, Pads?:I, B?:T", "Y:T",
+              "T=float;I=i64", expand_conv_transpose, .attrs = transpose_attrs,
+              .limits = "constant padding"),
+    FE_MS_ROW("GroupNorm", "X:T, gamma:M, beta:M", "Y:T", "T=float;M=float",
+              expand_group_norm, .attrs = group_attrs),
+    FE_MS_ROW("SkipGroupNorm", "X:T, gamma:M, beta:M, skip:T, bias?:T",
+              "Y:T, S:T", "T=float;M=float", expand_group_norm,
+              .attrs = group_attrs),
+    FE_MS_ROW("GridSample", "X:T1, Grid:T1", "Y:T2", "T1=float;T2=float",
+              expand_grid_sample, .attrs = sample_attrs),
     {0}};

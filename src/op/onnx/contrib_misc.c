@@ -361,37 +361,28 @@ static const fe_attr_def lstm_attrs[] = {
 static const fe_attr_def hash_attrs[] = {
     {"positive", FE_A_INT, "1"}, {"seed", FE_A_INT, "0"}, {0}};
 
-#define ROW(op_name, ins, outs, types_, fn, ...)                               \
-  {.name = op_name,                                                            \
-   .domain = "com.microsoft",                                                  \
-   .since = 1,                                                                 \
-   .inputs = ins,                                                              \
-   .outputs = outs,                                                            \
-   .types = types_,                                                            \
-   .flags = FE_FUNCTION,                                                       \
-   .expand = fn,                                                               \
-   __VA_ARGS__}
-
 const fe_op_row fe_family_contrib_misc[] = {
-    ROW("Trilu", "X:T, k?:I", "Y:T", "T=bool,real;I=i64", expand_trilu,
-        .attrs = trilu_attrs),
-    ROW("GatherND", "data:T, indices:I", "output:T", "T=all;I=i32,i64",
-        expand_gather_nd, .attrs = NULL),
-    ROW("Range", "start:T, limit:T, delta?:T", "Y:T", "T=float,i16,i32,i64",
-        expand_range, .attrs = NULL),
-    ROW("Pad", "data:T, pads:I, value?:T", "output:T", "T=all;I=i64",
-        expand_pad, .attrs = pad_attrs),
-    ROW("ExpandDims", "X:T, axis:I", "Y:T", "T=all;I=i32", expand_dims,
-        .limits = "a constant axis"),
-    ROW("Unique", "x:T", "y:T, idx:I, counts:I", "T=real,bool;I=i64",
-        expand_unique, .attrs = NULL),
-    ROW("CDist", "A:T, B:T", "C:T", "T=float", expand_cdist,
-        .attrs = cdist_attrs, .limits = "euclidean and sqeuclidean"),
-    ROW("Rfft", "X:T", "Y:T", "T=float", expand_rfft, .attrs = fft_attrs),
-    ROW("Irfft", "X:T", "Y:T", "T=float", expand_irfft, .attrs = fft_attrs),
-    ROW("WordConvEmbedding", "Sequence:I, W:T, B:T, C:T", "Y:T", "T=f32;I=i32",
-        expand_word_conv, .attrs = word_attrs),
-    ROW("DynamicQuantizeLSTM",
+    FE_MS_ROW("Trilu", "X:T, k?:I", "Y:T", "T=bool,real;I=i64", expand_trilu,
+              .attrs = trilu_attrs),
+    FE_MS_ROW("GatherND", "data:T, indices:I", "output:T", "T=all;I=i32,i64",
+              expand_gather_nd, .attrs = NULL),
+    FE_MS_ROW("Range", "start:T, limit:T, delta?:T", "Y:T",
+              "T=float,i16,i32,i64", expand_range, .attrs = NULL),
+    FE_MS_ROW("Pad", "data:T, pads:I, value?:T", "output:T", "T=all;I=i64",
+              expand_pad, .attrs = pad_attrs),
+    FE_MS_ROW("ExpandDims", "X:T, axis:I", "Y:T", "T=all;I=i32", expand_dims,
+              .limits = "a constant axis"),
+    FE_MS_ROW("Unique", "x:T", "y:T, idx:I, counts:I", "T=real,bool;I=i64",
+              expand_unique, .attrs = NULL),
+    FE_MS_ROW("CDist", "A:T, B:T", "C:T", "T=float", expand_cdist,
+              .attrs = cdist_attrs, .limits = "euclidean and sqeuclidean"),
+    FE_MS_ROW("Rfft", "X:T", "Y:T", "T=float", expand_rfft, .attrs = fft_attrs),
+    FE_MS_ROW("Irfft", "X:T", "Y:T", "T=float", expand_irfft,
+              .attrs = fft_attrs),
+    FE_MS_ROW("WordConvEmbedding", "Sequence:I, W:T, B:T, C:T", "Y:T",
+              "T=f32;I=i32", expand_word_conv, .attrs = word_attrs),
+    FE_MS_ROW(
+        "DynamicQuantizeLSTM",
         "X:T, W:Q, R:Q, B?:T, sequence_lens?:I, initial_h?:T, initial_c?:T, "
         "P?:T, W_scale:T, W_zero_point:Q, R_scale:T, R_zero_point:Q",
         "Y:T, Y_h:T, Y_c:T", "T=f32;Q=i8,u8;I=i32", expand_lstm,

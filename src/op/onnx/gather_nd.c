@@ -10,8 +10,6 @@
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 
-#include <inttypes.h>
-
 /// Checks that a dim to be indexed has elements, or that nothing is read.
 static void check_readable(fe_lower *l, MlirValue dim, unsigned indices) {
   fe_ir *ir = l->ir;
@@ -39,14 +37,8 @@ static fe_status infer_elements(fe_infer *f) {
     return fe_infer_error(f, NULL,
                           "data has rank %u but the indices have rank %u",
                           data.rank, indices.rank);
-  for (unsigned i = 0; i < data.rank; ++i) {
-    int64_t n = fe_dim_static(data.d[i]), m = fe_dim_static(indices.d[i]);
-    if (i != axis && n != FE_DYN && m != FE_DYN && m > n)
-      return fe_infer_error(f, NULL,
-                            "the indices have %" PRId64
-                            " elements in dimension %u but the data %" PRId64,
-                            m, i, n);
-  }
+  if (fe_need_fitting(f, &data, &indices, axis))
+    return FE_FAILED;
   fe_out_tensor(f, 0, fe_in_dtype(f, 0), &indices);
   return FE_OK;
 }

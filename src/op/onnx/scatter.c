@@ -83,17 +83,13 @@ static fe_status infer_elements(fe_infer *f) {
   if (data.rank != indices.rank || data.rank != updates.rank)
     return fe_infer_error(f, NULL, "the inputs have different ranks");
   for (unsigned i = 0; i < data.rank; ++i) {
-    int64_t n = fe_dim_static(data.d[i]), m = fe_dim_static(indices.d[i]);
-    int64_t u = fe_dim_static(updates.d[i]);
+    int64_t m = fe_dim_static(indices.d[i]), u = fe_dim_static(updates.d[i]);
     if (m != FE_DYN && u != FE_DYN && m != u)
       return fe_infer_error(f, NULL,
                             "indices and updates have different shapes");
-    if (i != axis && n != FE_DYN && m != FE_DYN && m > n)
-      return fe_infer_error(f, NULL,
-                            "the indices have %" PRId64
-                            " elements in dimension %u but the data %" PRId64,
-                            m, i, n);
   }
+  if (fe_need_fitting(f, &data, &indices, axis))
+    return FE_FAILED;
   fe_out_tensor(f, 0, fe_in_dtype(f, 0), &data);
   return FE_OK;
 }
