@@ -15,16 +15,6 @@ static const ferrule_map *map_of(const ferrule_tensor *value) {
   return *(const ferrule_map *const *)value->data;
 }
 
-static bool copy(fe_run *run, const ferrule_tensor *from, const void *data,
-                 int64_t n, ferrule_tensor *to) {
-  int64_t bytes = fe_rt_bytes(from->dtype, n);
-  *to = (ferrule_tensor){.dtype = from->dtype, .rank = 1, .dims = {n}};
-  to->data = fe_rt_object(run, bytes);
-  if (to->data && bytes)
-    memcpy(to->data, data, (size_t)bytes);
-  return to->data;
-}
-
 /// A sequence of maps, one for each row of the values. args: keys [m], values
 /// [n, m], destination.
 int32_t fe_rt_map_rows(fe_run *run, ferrule_tensor *args, int64_t *numbers) {
@@ -40,13 +30,16 @@ int32_t fe_rt_map_rows(fe_run *run, ferrule_tensor *args, int64_t *numbers) {
       items ? fe_rt_object(run, n * (int64_t)sizeof *maps) : NULL;
   const ferrule_map **place =
       maps ? fe_rt_object(run, n * (int64_t)sizeof *place) : NULL;
-  if (!place || !copy(run, keys, keys->data, m, &shared))
+  if (!place || !fe_rt_copy(run, keys, &shared))
     return FE_RUN_STATUS;
   for (int64_t i = 0; i < n; i++) {
     maps[i].keys = shared;
-    const char *row =
-        (const char *)values->data + i * fe_rt_bytes(values->dtype, m);
-    if (!copy(run, values, row, m, &maps[i].values))
+    const ferrule_tensor row = {.data = (char *)values->data +
+                                        i * fe_rt_bytes(values->dtype, m),
+                                .dtype = values->dtype,
+                                .rank = 1,
+                                .dims = {m}};
+    if (!fe_rt_copy(run, &row, &maps[i].values))
       return FE_RUN_STATUS;
     place[i] = &maps[i];
     items[i] = (ferrule_tensor){
@@ -96,10 +89,8 @@ static bool same_key(const ferrule_tensor *a, int64_t i,
                      const ferrule_tensor *b, int64_t j) {
   if (a->dtype != FERRULE_STRING)
     return ((const int64_t *)a->data)[i] == ((const int64_t *)b->data)[j];
-  const ferrule_string *x = (const ferrule_string *)a->data + i;
-  const ferrule_string *y = (const ferrule_string *)b->data + j;
-  return x->size == y->size &&
-         (!x->size || !memcmp(x->data, y->data, (size_t)x->size));
+  return fe_rt_same_text((const ferrule_string *)a->data + i,
+                         (const ferrule_string *)b->data + j);
 }
 
 /// The values of keys, the third argument where the map has not got them. args:

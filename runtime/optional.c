@@ -1,4 +1,4 @@
-//===- optional.c - optionals and maps ------------------------------------===//
+//===- optional.c - optionals ---------------------------------------------===//
 //
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -21,15 +21,9 @@ static const ferrule_tensor *held_by(const ferrule_tensor *value) {
 int32_t fe_rt_optional_make(fe_run *run, ferrule_tensor *args,
                             int64_t *numbers) {
   (void)numbers;
-  int64_t bytes = fe_rt_bytes(args[0].dtype, fe_rt_count(&args[0]));
   ferrule_tensor *held = fe_rt_object(run, sizeof *held);
-  void *data = held ? fe_rt_object(run, bytes) : NULL;
-  if (!data)
+  if (!held || !fe_rt_copy(run, &args[0], held))
     return FE_RUN_STATUS;
-  if (bytes)
-    memcpy(data, args[0].data, (size_t)bytes);
-  *held = args[0];
-  held->data = data;
   *(ferrule_tensor **)args[1].data = held;
   return 0;
 }

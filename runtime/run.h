@@ -11,7 +11,6 @@
 // fe_rt_<part>_<name> in runtime/<part>.c, called from main; the part is linked
 // in when a function with that prefix is called (fe_runtime in src/op/op.h).
 //
-//
 //===----------------------------------------------------------------------===//
 #ifndef FE_RUN_H
 #define FE_RUN_H
@@ -19,6 +18,7 @@
 #include "ferrule/model.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 /// One run of a model; lives on the stack of the run.
 typedef struct fe_run {
@@ -87,6 +87,23 @@ static inline int64_t fe_rt_count(const ferrule_tensor *t) {
 }
 /// Bytes at t->data for n elements, without what these point to.
 int64_t fe_rt_bytes(int32_t dtype, int64_t n);
+/// `to` becomes `from` with data of its own; false: no memory.
+static inline bool fe_rt_copy(fe_run *run, const ferrule_tensor *from,
+                              ferrule_tensor *to) {
+  int64_t bytes = fe_rt_bytes(from->dtype, fe_rt_count(from));
+  void *data = fe_rt_object(run, bytes);
+  if (data && bytes)
+    memcpy(data, from->data, (size_t)bytes);
+  *to = *from;
+  to->data = data;
+  to->capacity = -1;
+  return data;
+}
+static inline bool fe_rt_same_text(const ferrule_string *a,
+                                   const ferrule_string *b) {
+  return a->size == b->size &&
+         (!a->size || !memcmp(a->data, b->data, (size_t)a->size));
+}
 
 /// Set-up and clean-up around `main`. The first is for models that never call
 /// fe_rt_alloc: without an allocator in the options an output's data must not

@@ -68,20 +68,6 @@ static fe_list *list_of(fe_run *run, const ferrule_sequence *s) {
              : NULL;
 }
 
-static bool copy_item(fe_run *run, const ferrule_tensor *from,
-                      ferrule_tensor *to) {
-  int64_t bytes = fe_rt_bytes(from->dtype, fe_rt_count(from));
-  void *data = fe_rt_object(run, bytes);
-  if (!data)
-    return false;
-  if (bytes)
-    memcpy(data, from->data, (size_t)bytes);
-  *to = *from;
-  to->data = data;
-  to->capacity = -1;
-  return true;
-}
-
 /// From the end when negative; false: outside of [0, limit).
 static bool resolve(int64_t *at, int64_t count, int64_t limit) {
   if (*at < 0)
@@ -97,7 +83,7 @@ int32_t fe_rt_sequence_make(fe_run *run, ferrule_tensor *args,
   if (!items)
     return FE_RUN_STATUS;
   for (int64_t i = 0; i < n; i++)
-    if (!copy_item(run, &args[i], &items[i]))
+    if (!fe_rt_copy(run, &args[i], &items[i]))
       return FE_RUN_STATUS;
   if (n)
     items[0].capacity = run->n_lists - 1;
@@ -144,14 +130,14 @@ static int32_t append(fe_run *run, const ferrule_sequence *s,
   fe_list *list = list_of(run, s);
   if (list && list->used == s->count && list->used < list->room) {
     ferrule_tensor *items = (ferrule_tensor *)list->items;
-    if (!copy_item(run, item, &items[s->count]))
+    if (!fe_rt_copy(run, item, &items[s->count]))
       return FE_RUN_STATUS;
     list->used++;
     return give(run, dest, s->count + 1, items);
   }
   ferrule_tensor *items =
       make_list(run, s->count + 1, s->count < 4 ? 8 : 2 * s->count);
-  if (!items || !copy_item(run, item, &items[s->count]))
+  if (!items || !fe_rt_copy(run, item, &items[s->count]))
     return FE_RUN_STATUS;
   if (s->count)
     memcpy(items, s->items, (size_t)s->count * sizeof *items);
@@ -169,7 +155,7 @@ int32_t fe_rt_sequence_insert(fe_run *run, ferrule_tensor *args,
   if (at == s->count)
     return append(run, s, &args[1], &args[2]);
   ferrule_tensor *items = make_list(run, s->count + 1, s->count + 1);
-  if (!items || !copy_item(run, &args[1], &items[at]))
+  if (!items || !fe_rt_copy(run, &args[1], &items[at]))
     return FE_RUN_STATUS;
   memcpy(items, s->items, (size_t)at * sizeof *items);
   memcpy(items + at + 1, s->items + at,

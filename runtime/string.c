@@ -21,8 +21,7 @@ int32_t fe_rt_string_equal(fe_run *run, ferrule_tensor *args,
   uint8_t *out = args[2].data;
   int64_t n = fe_rt_count(&args[2]);
   for (int64_t i = 0; i < n; i++)
-    out[i] = a[i].size == b[i].size &&
-             (!a[i].size || !memcmp(a[i].data, b[i].data, (size_t)a[i].size));
+    out[i] = fe_rt_same_text(&a[i], &b[i]);
   return 0;
 }
 
