@@ -110,21 +110,11 @@ static const char *what_is_wrong(const fe_request *r,
   return NULL;
 }
 
-/// Code that goes into this process has to run on this machine.
-static bool runs_here(const fe_target *target) {
-  fe_target storage;
-  const fe_target *host = fe_target_find("native", &storage);
-  return host &&
-         !strncmp(host->triple, target->triple,
-                  strcspn(target->triple, "-") + 1) &&
-         target->vector_bits <= host->vector_bits;
-}
-
 static ferrule_status check_request(fe_session *s, const fe_request *r) {
   const char *wrong = what_is_wrong(r, &s->options);
   if (wrong)
     fe_report(&s->diags, FE_SEV_ERROR, (fe_where){0}, NULL, "%s", wrong);
-  else if (r->program && !runs_here(s->pass.target))
+  else if (r->program && !fe_target_runs_here(s->pass.target))
     fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "target"},
               "compile it to a .so, and run that on such a machine",
               "this machine cannot run code for %s", s->pass.target->name);

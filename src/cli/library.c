@@ -203,11 +203,9 @@ static const char *check_needed(const fe_image *f, const char *path) {
 /// Code for a level of x86-64 that this processor does not reach would end in
 /// an illegal instruction.
 static bool runs_here(const char *cpu) {
-  fe_target storage;
-  const fe_target *host = fe_target_find("native", &storage);
-  for (const fe_target *const *t = fe_targets; host && *t; t++)
+  for (const fe_target *const *t = fe_targets; *t; t++)
     if (!strcmp((*t)->cpu, cpu))
-      return (*t)->vector_bits <= host->vector_bits;
+      return fe_target_runs_here(*t);
   return true;
 }
 

@@ -29,8 +29,7 @@ static const fe_op_row control_flow[] = {
      .types = "B=bool;V=any",
      .limits =
          "where the branches give tensors of different rank, what follows "
-         "must be valid for one of them; sequences only from a branch "
-         "known when compiling"},
+         "must be valid for one of them"},
     {.name = "Loop",
      .since = 1,
      .inputs = "M?:I, cond?:B, v_initial*:V",
@@ -47,8 +46,7 @@ static const fe_op_row control_flow[] = {
      .since = 1,
      .inputs = "Q:T, K:T, V:T",
      .outputs = "Y:T",
-     .types = "T=float",
-     .limits = "numbers of heads and their size must be known when compiling"},
+     .types = "T=float"},
     {.name = "Gradient",
      .domain = "ai.onnx.preview.training",
      .since = 1,

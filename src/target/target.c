@@ -208,3 +208,11 @@ const fe_target *fe_target_find(const char *name, fe_target *storage) {
       return *t;
   return NULL;
 }
+
+bool fe_target_runs_here(const fe_target *t) {
+  fe_target storage;
+  const fe_target *host = fe_target_find("native", &storage);
+  return host &&
+         !strncmp(host->triple, t->triple, strcspn(t->triple, "-") + 1) &&
+         t->vector_bits <= host->vector_bits;
+}

@@ -36,5 +36,7 @@ extern const fe_target *const fe_targets[]; // NULL-terminated
 /// By name; "native" is the machine Ferrule runs on (the best matching row
 /// with the host's cpu name and features, kept in *storage). NULL: unknown.
 const fe_target *fe_target_find(const char *name, fe_target *storage);
+/// Whether this machine has all that code for it may use.
+bool fe_target_runs_here(const fe_target *t);
 
 #endif
