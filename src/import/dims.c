@@ -121,7 +121,7 @@ fe_status fe_given_dims_check(const fe_given_dims *g) {
     return fe_error(
         ir->diags, (fe_where){0},
         names.n ? fe_printf(ir->arena, "open dimensions are: %s", names.at)
-                : "all dimensions of the inputs are fixed; that of input x "
+                : "all dimensions of the inputs are fixed; those of input x "
                   "are called x.dim0, x.dim1, ...",
         "no input has a dimension called '%s'", name);
   }
