@@ -71,7 +71,7 @@ MlirValue fe_columns(fe_lower *l, const fe_sliding *win, const MlirValue *pads,
                      const MlirValue *sizes) {
   fe_ir *ir = l->ir;
   filler f = {.ir = ir, .w = win};
-  MlirValue channels = fe_size(l, l->in[0], 1), zero = fe_index(ir, 0);
+  MlirValue channels = fe_size(l, l->in[0], 1);
   MlirValue lines[FE_MAX_RANK] = {channels}, dims[FE_MAX_RANK];
   MlirValue counts[FE_MAX_RANK];
   for (unsigned i = 0; i < win->n; ++i) {
@@ -82,7 +82,7 @@ MlirValue fe_columns(fe_lower *l, const fe_sliding *win, const MlirValue *pads,
   dims[1] = fe_known_product(ir, 1 + win->n, lines);
   MlirValue out = fe_tensor_empty(l, l->in_type[0], 2 + win->n, dims);
   fe_kernel_begin(&f.k, l, "columns", 1, l->in, 1, &out, win->n, pads);
-  zero = fe_index(ir, 0);
+  MlirValue zero = fe_index(ir, 0);
   counts[0] = fe_dim(ir, f.k.in[0], 0);
   counts[1] = fe_dim(ir, f.k.in[0], 1);
   for (unsigned i = 0; i < win->n; ++i) {

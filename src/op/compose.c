@@ -36,6 +36,13 @@ fe_where fe_node_where(const fe_node *n) {
   return where;
 }
 
+fe_status fe_node_refuse(const fe_node *n, const char *attr,
+                         const char *message) {
+  fe_where where = fe_node_where(n);
+  where.attr = attr;
+  return fe_error(n->ir->diags, where, NULL, "%s", message);
+}
+
 fe_status fe_node_require(const fe_node *n, unsigned least) {
   fe_sig s;
   fe_sig_parse(n->row->inputs, &s);

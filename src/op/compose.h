@@ -24,6 +24,9 @@ const char *fe_node_str(fe_node *n, const char *name, const char *absent);
 fe_where fe_node_where(const fe_node *n);
 #define fe_node_error(n, hint, ...)                                            \
   fe_error((n)->ir->diags, fe_node_where(n), (hint), __VA_ARGS__)
+/// The same for one of its attributes; NULL: none.
+fe_status fe_node_refuse(const fe_node *n, const char *attr,
+                         const char *message);
 /// Fails when one of the first `least` inputs is absent.
 FE_NODISCARD fe_status fe_node_require(const fe_node *n, unsigned least);
 /// Dims of an input that must be there with `rank` dims.

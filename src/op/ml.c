@@ -14,13 +14,6 @@
 
 #include <string.h>
 
-fe_status fe_ml_error(const fe_node *n, const char *attr, const char *message) {
-  fe_where where = n->where;
-  where.op = n->row->name;
-  where.attr = attr;
-  return fe_error(n->ir->diags, where, NULL, "%s", message);
-}
-
 const fe_node_attr *fe_ml_attr(fe_node *n, const char *name) {
   const fe_node_attr *a = fe_node_attr_find(n, name);
   return a && (a->n || a->kind == FE_A_INT || a->kind == FE_A_FLOAT ||
@@ -44,19 +37,6 @@ MlirValue fe_ml_floats(fe_ir *ir, size_t count, const float *v) {
                      fe_memdup(ir->arena, v, count * sizeof *v));
 }
 
-MlirValue fe_ml_cast(fe_ir *ir, MlirValue v, fe_dtype t) {
-  if (fe_is_null(v) || fe_dtype_of_elem(fe_elem_of(v)) == t)
-    return v;
-  if (t == FE_STRING || fe_is_text(v))
-    return fe_text_cast(ir, v, t);
-  MlirNamedAttribute to = fe_at_i64(ir, "to", t);
-  return fe_first(fe_onnx(ir, "cast", 1, &v, 1, 1, &to));
-}
-
-fe_dtype fe_ml_type(MlirValue v) {
-  return fe_is_null(v) ? FE_UNDEFINED : fe_dtype_of_elem(fe_elem_of(v));
-}
-
 MlirValue fe_ml_number(fe_ir *ir, double v) {
   return fe_constant_scalar(ir, FE_F32, v);
 }
@@ -68,32 +48,24 @@ MlirValue fe_ml_with(fe_ir *ir, const char *op, unsigned n, const MlirValue *in,
 }
 
 MlirValue fe_ml_beside(fe_ir *ir, MlirValue a, MlirValue b) {
-  MlirValue in[2] = {a, b};
-  return fe_ml_with(ir, "concat", 2, in, "axis", 1);
-}
-
-MlirValue fe_ml_last_axis(fe_ir *ir) {
-  int64_t last = -1;
-  return fe_constant_i64s(ir, 1, &last);
+  return fe_x_concat(ir, 1, 2, (MlirValue[]){a, b});
 }
 
 MlirValue fe_ml_as_row(fe_ir *ir, MlirValue v) {
-  int64_t shape[2] = {1, -1};
-  return fe_onnx1(ir, "Reshape", v, fe_constant_i64s(ir, 2, shape));
+  return fe_x_reshape(ir, v, 2, (int64_t[]){1, -1});
 }
 
 //===-- What follows the scores ---------------------------------------------//
 
 static MlirValue softmax_zero(fe_ir *ir, MlirValue v) {
-  MlirValue most = fe_onnx1(ir, "ReduceMax", v, fe_ml_last_axis(ir));
+  MlirValue most = fe_onnx1(ir, "ReduceMax", v, fe_x_int(ir, -1));
   MlirValue large = fe_onnx1(ir, "Exp", fe_onnx1(ir, "Sub", v, most));
   MlirValue small =
       fe_onnx1(ir, "Mul", v, fe_onnx1(ir, "Exp", fe_onnx1(ir, "Neg", most)));
   MlirValue counts =
       fe_onnx1(ir, "Greater", fe_onnx1(ir, "Abs", v), fe_ml_number(ir, 1e-7));
   MlirValue e = fe_onnx1(ir, "Where", counts, large, small);
-  return fe_onnx1(ir, "Div", e,
-                  fe_onnx1(ir, "ReduceSum", e, fe_ml_last_axis(ir)));
+  return fe_onnx1(ir, "Div", e, fe_onnx1(ir, "ReduceSum", e, fe_x_int(ir, -1)));
 }
 
 /// sqrt(2) times the inverse of erf at 2 v - 1, by Winitzki's approximation.
@@ -130,7 +102,7 @@ fe_status fe_ml_post(fe_node *n, const char *name, MlirValue *v) {
   else if (!strcmp(name, "PROBIT"))
     *v = probit(ir, *v);
   else if (strcmp(name, "NONE"))
-    return fe_ml_error(n, "post_transform", "there is no such transform");
+    return fe_node_refuse(n, "post_transform", "there is no such transform");
   return fe_is_null(*v) ? FE_FAILED : FE_OK;
 }
 
@@ -170,16 +142,16 @@ MlirValue fe_ml_features(fe_node *n, int64_t columns) {
   fe_dims d;
   MlirValue x = n->in.n == 1 ? n->in.at[0] : (MlirValue){0};
   if (fe_is_null(x) || !fe_dims_of(n->ir, x, &d) || d.rank < 1 || d.rank > 2) {
-    (void)fe_ml_error(n, NULL, "the input must be a matrix");
+    (void)fe_node_refuse(n, NULL, "the input must be a matrix");
     return (MlirValue){0};
   }
   int64_t given = fe_dim_static(d.d[d.rank - 1]);
   if (given != FE_DYN && given != columns) {
-    (void)fe_ml_error(n, "coefficients",
-                      "the coefficients do not fit the number of features");
+    (void)fe_node_refuse(n, "coefficients",
+                         "the coefficients do not fit the number of features");
     return (MlirValue){0};
   }
-  x = fe_ml_cast(n->ir, x, FE_F32);
+  x = fe_x_cast(n->ir, x, FE_F32);
   if (d.rank == 1)
     x = fe_ml_as_row(n->ir, x);
   return x;
@@ -191,9 +163,9 @@ fe_status fe_ml_read_labels(fe_node *n, const char *ints, const char *strings,
                             fe_ml_labels *out) {
   const fe_node_attr *i = fe_ml_attr(n, ints), *s = fe_ml_attr(n, strings);
   if ((i != NULL) == (s != NULL))
-    return fe_ml_error(n, ints,
-                       i ? "classes have names of one kind, not of both"
-                         : "the classes have no names");
+    return fe_node_refuse(n, ints,
+                          i ? "classes have names of one kind, not of both"
+                            : "the classes have no names");
   *out = i ? (fe_ml_labels){.n = i->n, .ints = i->ints}
            : (fe_ml_labels){.n = s->n, .strings = s->strings};
   return FE_OK;

@@ -7,10 +7,8 @@
 #ifndef FE_OP_ML_H
 #define FE_OP_ML_H
 
-#include "op/common.h"
+#include "op/compose.h"
 
-/// Reports against the node.
-fe_status fe_ml_error(const fe_node *n, const char *attr, const char *message);
 /// The attribute; NULL when it is absent or an empty list or text.
 const fe_node_attr *fe_ml_attr(fe_node *n, const char *name);
 /// A string attribute.
@@ -22,12 +20,9 @@ MlirValue fe_ml_number(fe_ir *ir, double v);
 /// [count], or its first element with rank 0.
 MlirValue fe_ml_strings(fe_ir *ir, unsigned rank, size_t count,
                         const char *const *v);
-MlirValue fe_ml_cast(fe_ir *ir, MlirValue v, fe_dtype t);
-fe_dtype fe_ml_type(MlirValue v);
 /// An op with one attribute that is not its default.
 MlirValue fe_ml_with(fe_ir *ir, const char *op, unsigned n, const MlirValue *in,
                      const char *name, int64_t v);
-MlirValue fe_ml_last_axis(fe_ir *ir);
 /// Columns side by side.
 MlirValue fe_ml_beside(fe_ir *ir, MlirValue a, MlirValue b);
 /// [1, elements].

@@ -11,6 +11,7 @@
 // exact.
 //
 //===----------------------------------------------------------------------===//
+#include "op/compose.h"
 #include "pass/rewrite.h"
 
 #include <math.h>
@@ -136,14 +137,9 @@ static MlirValue part_of(fe_ir *ir, const sums *s, MlirValue x, int64_t from,
   return fe_first(fe_onnx(ir, "Conv", 2, in, 1, n_attrs, attrs));
 }
 
-static MlirValue cast(fe_ir *ir, MlirValue v, fe_dtype t) {
-  MlirNamedAttribute to = fe_at_i64(ir, "to", t);
-  return fe_first(fe_onnx(ir, "Cast", 1, &v, 1, 1, &to));
-}
-
 /// The sums: f32 of one part, i32 of several or where `integer`.
 static MlirValue summed(fe_ir *ir, const sums *s, bool integer) {
-  MlirValue x = cast(ir, s->x, FE_F32), sum = {0};
+  MlirValue x = fe_x_cast(ir, s->x, FE_F32), sum = {0};
   double zero = parameter_at(&s->x_zero, 0);
   if (zero != 0)
     x = fe_onnx1(ir, "Sub", x, fe_constant_scalar(ir, FE_F32, zero));
@@ -151,7 +147,7 @@ static MlirValue summed(fe_ir *ir, const sums *s, bool integer) {
     int64_t to = c + s->channels < s->dims[1] ? c + s->channels : s->dims[1];
     MlirValue v = part_of(ir, s, x, c, to);
     if (s->channels < s->dims[1] || integer)
-      v = cast(ir, v, FE_I32);
+      v = fe_x_cast(ir, v, FE_I32);
     sum = fe_is_null(sum) ? v : fe_onnx1(ir, "Add", sum, v);
   }
   return sum;
@@ -217,7 +213,7 @@ static bool q_linear_conv(fe_ir *ir, MlirOperation op) {
   if (present(fe_operand(op, B))) {
     MlirValue b = per_filter(ir, "integer.bias", FE_I32, rank, filters, bias);
     bool is_float = fe_dtype_of_elem(fe_elem_of(v)) == FE_F32;
-    v = fe_onnx1(ir, "Add", v, is_float ? cast(ir, b, FE_F32) : b);
+    v = fe_onnx1(ir, "Add", v, is_float ? fe_x_cast(ir, b, FE_F32) : b);
   }
   int64_t n = p[W_SCALE].c.count == 1 ? 1 : filters;
   MlirValue scale = per_filter(ir, "factor", FE_F32, rank, n, factor);

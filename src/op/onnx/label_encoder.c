@@ -14,11 +14,6 @@
 #include <math.h>
 #include <string.h>
 
-static fe_status done(MlirValue v, MlirValue *results) {
-  results[0] = v;
-  return fe_is_null(v) ? FE_FAILED : FE_OK;
-}
-
 /// One side of a table.
 typedef struct column {
   fe_dtype type; // UNDEFINED: the node has none
@@ -133,14 +128,14 @@ static MlirValue default_of(fe_node *n, fe_dtype t) {
   bool is_float = fe_dtype_is_float(t);
   a = fe_ml_attr(n, is_float ? "default_float" : "default_int64");
   if (is_float)
-    return fe_ml_cast(
-        ir, fe_ml_floats(ir, 1, &(float){a ? (float)a->f : -0.0f}), t);
+    return fe_x_cast(ir, fe_ml_floats(ir, 1, &(float){a ? (float)a->f : -0.0f}),
+                     t);
   int64_t v = a ? a->i : -1;
-  return fe_ml_cast(ir, fe_constant_i64s(ir, 1, &v), t);
+  return fe_x_cast(ir, fe_constant_i64s(ir, 1, &v), t);
 }
 
 static bool one_input(const fe_node *n) {
-  return n->in.n == 1 && fe_ml_type(n->in.at[0]) != FE_UNDEFINED;
+  return n->in.n == 1 && fe_x_type(n->in.at[0]) != FE_UNDEFINED;
 }
 
 //===-- LabelEncoder --------------------------------------------------------//
@@ -152,18 +147,19 @@ static fe_status expand_encoder(fe_node *n, MlirValue *results) {
                                     "values_int64s", "values_strings"};
   fe_ir *ir = n->ir;
   if (!one_input(n))
-    return fe_ml_error(n, NULL, "the input must be one tensor");
+    return fe_node_refuse(n, NULL, "the input must be one tensor");
   column keys = read_column(n, &key_forms);
   column values = read_column(n, &value_forms);
   if (!keys.type || !values.type || keys.n != values.n)
-    return fe_ml_error(n, NULL, "there must be as many keys as values");
-  if (keys.type != fe_ml_type(n->in.at[0]))
-    return fe_ml_error(n, NULL, "the keys have not the type of the input");
+    return fe_node_refuse(n, NULL, "there must be as many keys as values");
+  if (keys.type != fe_x_type(n->in.at[0]))
+    return fe_node_refuse(n, NULL, "the keys have not the type of the input");
   MlirValue absent = default_of(n, values.type);
   if (fe_is_null(absent))
-    return fe_ml_error(n, "default_tensor",
-                       "the default must be one element of the values' type");
-  return done(
+    return fe_node_refuse(
+        n, "default_tensor",
+        "the default must be one element of the values' type");
+  return fe_node_done(
       look_up(ir, &values, absent, find_key(ir, n->in.at[0], &keys, false)),
       results);
 }
@@ -185,36 +181,36 @@ static MlirValue in_range(fe_ir *ir, MlirValue x, int64_t n) {
 static fe_status expand_classes(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
   const fe_node_attr *a = fe_ml_attr(n, "classes_strings");
-  fe_dtype t = one_input(n) ? fe_ml_type(n->in.at[0]) : FE_UNDEFINED;
+  fe_dtype t = one_input(n) ? fe_x_type(n->in.at[0]) : FE_UNDEFINED;
   if (!a)
-    return fe_ml_error(n, "classes_strings", "there are no classes");
+    return fe_node_refuse(n, "classes_strings", "there are no classes");
   column classes = of_strings(ir->arena, a);
   if (t == FE_I64)
-    return done(look_up(ir, &classes, default_of(n, FE_STRING),
-                        in_range(ir, n->in.at[0], classes.n)),
-                results);
+    return fe_node_done(look_up(ir, &classes, default_of(n, FE_STRING),
+                                in_range(ir, n->in.at[0], classes.n)),
+                        results);
   if (t != FE_STRING)
-    return fe_ml_error(n, NULL, "the input must be strings or int64");
+    return fe_node_refuse(n, NULL, "the input must be strings or int64");
   int64_t *numbers = FE_NEW_N(ir->arena, int64_t, classes.n);
   for (int64_t i = 0; i < classes.n; ++i)
     numbers[i] = i;
   column values = {.type = FE_I64, .n = classes.n, .data = numbers};
-  return done(look_up(ir, &values, default_of(n, FE_I64),
-                      find_key(ir, n->in.at[0], &classes, false)),
-              results);
+  return fe_node_done(look_up(ir, &values, default_of(n, FE_I64),
+                              find_key(ir, n->in.at[0], &classes, false)),
+                      results);
 }
 
 //===-- CategoryMapper ------------------------------------------------------//
 
 static fe_status expand_mapper(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
-  fe_dtype t = one_input(n) ? fe_ml_type(n->in.at[0]) : FE_UNDEFINED;
+  fe_dtype t = one_input(n) ? fe_x_type(n->in.at[0]) : FE_UNDEFINED;
   column ints = read_column(n, &(forms){.ints = "cats_int64s"});
   column strings = read_column(n, &(forms){.strings = "cats_strings"});
   if (!ints.type || !strings.type || ints.n != strings.n)
-    return fe_ml_error(n, NULL, "there must be as many numbers as strings");
+    return fe_node_refuse(n, NULL, "there must be as many numbers as strings");
   if (t != FE_STRING && t != FE_I64)
-    return fe_ml_error(n, NULL, "the input must be strings or int64");
+    return fe_node_refuse(n, NULL, "the input must be strings or int64");
   // Of equal keys the last counts: numbers from the end.
   bool text = t == FE_STRING;
   column keys = text ? strings : ints, values = text ? ints : strings;
@@ -228,9 +224,9 @@ static fe_status expand_mapper(fe_node *n, MlirValue *results) {
     keys.data = turned;
     values.texts = words;
   }
-  return done(look_up(ir, &values, default_of(n, values.type),
-                      find_key(ir, n->in.at[0], &keys, true)),
-              results);
+  return fe_node_done(look_up(ir, &values, default_of(n, values.type),
+                              find_key(ir, n->in.at[0], &keys, true)),
+                      results);
 }
 
 //===-- Rows ----------------------------------------------------------------//

@@ -13,21 +13,16 @@
 #include <math.h>
 #include <string.h>
 
-static fe_status done(MlirValue v, MlirValue *results) {
-  results[0] = v;
-  return fe_is_null(v) ? FE_FAILED : FE_OK;
-}
-
 /// The only input, a tensor of numbers.
 static bool one_input(const fe_node *n) {
   return n->in.n == 1 && !fe_is_null(n->in.at[0]) &&
-         fe_ml_type(n->in.at[0]) != FE_STRING &&
-         fe_ml_type(n->in.at[0]) != FE_UNDEFINED;
+         fe_x_type(n->in.at[0]) != FE_STRING &&
+         fe_x_type(n->in.at[0]) != FE_UNDEFINED;
 }
 
 #define NEEDS_ONE_INPUT(n)                                                     \
   if (!one_input(n))                                                           \
-  return fe_ml_error((n), NULL, "the input must be one tensor of numbers")
+  return fe_node_refuse((n), NULL, "the input must be one tensor of numbers")
 
 //===-- Elementwise ---------------------------------------------------------//
 
@@ -35,45 +30,45 @@ static fe_status expand_binarizer(fe_node *n, MlirValue *results) {
   NEEDS_ONE_INPUT(n);
   fe_ir *ir = n->ir;
   MlirValue x = n->in.at[0];
-  fe_dtype t = fe_ml_type(x), as = fe_dtype_is_float(t) ? t : FE_F64;
+  fe_dtype t = fe_x_type(x), as = fe_dtype_is_float(t) ? t : FE_F64;
   const fe_node_attr *a = fe_ml_attr(n, "threshold");
-  MlirValue above = fe_onnx1(ir, "Greater", fe_ml_cast(ir, x, as),
+  MlirValue above = fe_onnx1(ir, "Greater", fe_x_cast(ir, x, as),
                              fe_constant_scalar(ir, as, a ? a->f : 0));
-  return done(fe_ml_cast(ir, above, t), results);
+  return fe_node_done(fe_x_cast(ir, above, t), results);
 }
 
 static fe_status expand_scaler(fe_node *n, MlirValue *results) {
   NEEDS_ONE_INPUT(n);
   fe_ir *ir = n->ir;
   MlirValue x = n->in.at[0];
-  fe_dtype t = fe_ml_type(x) == FE_F64 ? FE_F64 : FE_F32;
+  fe_dtype t = fe_x_type(x) == FE_F64 ? FE_F64 : FE_F32;
   static const struct {
     const char *attr, *op;
   } steps[] = {{"offset", "Sub"}, {"scale", "Mul"}};
-  x = fe_ml_cast(ir, x, t);
+  x = fe_x_cast(ir, x, t);
   for (unsigned i = 0; i < FE_COUNT(steps); ++i) {
     const fe_node_attr *a = fe_ml_attr(n, steps[i].attr);
     fe_dims d;
     int64_t features =
         fe_dims_of(ir, x, &d) && d.rank ? fe_dim_static(d.d[d.rank - 1]) : 0;
     if (a && a->n != 1 && features != FE_DYN && features != (int64_t)a->n)
-      return fe_ml_error(n, steps[i].attr,
-                         "there must be one number, or one per feature");
+      return fe_node_refuse(n, steps[i].attr,
+                            "there must be one number, or one per feature");
     if (a)
       x = fe_onnx1(ir, steps[i].op, x,
-                   fe_ml_cast(ir, fe_ml_floats(ir, a->n, a->floats), t));
+                   fe_x_cast(ir, fe_ml_floats(ir, a->n, a->floats), t));
   }
-  return done(fe_ml_cast(ir, x, FE_F32), results);
+  return fe_node_done(fe_x_cast(ir, x, FE_F32), results);
 }
 
 /// Divides by the norm of the last dim; rows of zeros stay.
 static fe_status expand_normalizer(fe_node *n, MlirValue *results) {
   NEEDS_ONE_INPUT(n);
   fe_ir *ir = n->ir;
-  MlirValue x = fe_ml_cast(ir, n->in.at[0], FE_F32);
+  MlirValue x = fe_x_cast(ir, n->in.at[0], FE_F32);
   const fe_node_attr *norm = fe_ml_attr(n, "norm");
   const char *name = norm ? norm->s : "MAX";
-  MlirValue by = {0}, axes = fe_ml_last_axis(ir);
+  MlirValue by = {0}, axes = fe_x_int(ir, -1);
   if (!strcmp(name, "MAX"))
     by = fe_onnx1(ir, "ReduceMax", fe_onnx1(ir, "Abs", x), axes);
   else if (!strcmp(name, "L1"))
@@ -81,41 +76,41 @@ static fe_status expand_normalizer(fe_node *n, MlirValue *results) {
   else if (!strcmp(name, "L2"))
     by = fe_onnx1(ir, "ReduceL2", x, axes);
   else
-    return fe_ml_error(n, "norm", "the norm must be MAX, L1 or L2");
+    return fe_node_refuse(n, "norm", "the norm must be MAX, L1 or L2");
   MlirValue zero = fe_ml_number(ir, 0), one = fe_ml_number(ir, 1);
   by = fe_onnx1(ir, "Where", fe_onnx1(ir, "Equal", by, zero), one, by);
-  return done(fe_onnx1(ir, "Div", x, by), results);
+  return fe_node_done(fe_onnx1(ir, "Div", x, by), results);
 }
 
 static fe_status expand_imputer(fe_node *n, MlirValue *results) {
   NEEDS_ONE_INPUT(n);
   fe_ir *ir = n->ir;
   MlirValue x = n->in.at[0], missing, values;
-  fe_dtype t = fe_ml_type(x);
+  fe_dtype t = fe_x_type(x);
   const fe_node_attr *floats = fe_ml_attr(n, "imputed_value_floats");
   const fe_node_attr *ints = fe_ml_attr(n, "imputed_value_int64s");
   if (fe_dtype_is_float(t)) {
     if (!floats)
-      return fe_ml_error(n, "imputed_value_floats", "there are no values");
+      return fe_node_refuse(n, "imputed_value_floats", "there are no values");
     const fe_node_attr *a = fe_ml_attr(n, "replaced_value_float");
     double replaced = a ? a->f : 0;
-    values = fe_ml_cast(ir, fe_ml_floats(ir, floats->n, floats->floats), t);
+    values = fe_x_cast(ir, fe_ml_floats(ir, floats->n, floats->floats), t);
     missing = isnan(replaced) ? fe_onnx1(ir, "IsNaN", x)
                               : fe_onnx1(ir, "Equal", x,
                                          fe_constant_scalar(ir, t, replaced));
   } else {
     if (!ints)
-      return fe_ml_error(n, "imputed_value_int64s", "there are no values");
+      return fe_node_refuse(n, "imputed_value_int64s", "there are no values");
     const fe_node_attr *a = fe_ml_attr(n, "replaced_value_int64");
     int64_t *replaced = FE_NEW(ir->arena, int64_t);
     *replaced = a ? a->i : 0;
     values =
-        fe_ml_cast(ir, fe_constant_i64s(ir, (unsigned)ints->n, ints->ints), t);
+        fe_x_cast(ir, fe_constant_i64s(ir, (unsigned)ints->n, ints->ints), t);
     missing = fe_onnx1(
         ir, "Equal", x,
-        fe_ml_cast(ir, fe_constant(ir, NULL, FE_I64, 0, NULL, replaced), t));
+        fe_x_cast(ir, fe_constant(ir, NULL, FE_I64, 0, NULL, replaced), t));
   }
-  return done(fe_onnx1(ir, "Where", missing, values, x), results);
+  return fe_node_done(fe_onnx1(ir, "Where", missing, values, x), results);
 }
 
 //===-- FeatureVectorizer, ArrayFeatureExtractor ----------------------------//
@@ -126,9 +121,9 @@ static MlirValue part_of(fe_node *n, MlirValue x, int64_t want) {
   fe_ir *ir = n->ir;
   fe_dims d;
   int64_t column[2] = {-1, 1}, flat[2] = {0, -1}, start = 0, one = 1;
-  x = fe_ml_cast(ir, x, FE_F32);
+  x = fe_x_cast(ir, x, FE_F32);
   if (fe_is_null(x) || !fe_dims_of(ir, x, &d) || !d.rank) {
-    (void)fe_ml_error(n, NULL, "the inputs must be tensors of features");
+    (void)fe_node_refuse(n, NULL, "the inputs must be tensors of features");
     return (MlirValue){0};
   }
   if (d.rank == 1 && want == 1)
@@ -153,24 +148,24 @@ static fe_status expand_vectorizer(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
   const fe_node_attr *dims = fe_ml_attr(n, "inputdimensions");
   if (!n->in.n || (dims && dims->n != n->in.n))
-    return fe_ml_error(n, "inputdimensions",
-                       "there must be one dimension per input");
+    return fe_node_refuse(n, "inputdimensions",
+                          "there must be one dimension per input");
   MlirValue *parts = FE_NEW_N(ir->arena, MlirValue, n->in.n);
   for (size_t i = 0; i < n->in.n; ++i) {
     if (dims && (dims->ints[i] < 0 || dims->ints[i] > INT32_MAX))
-      return fe_ml_error(n, "inputdimensions", "a number is out of range");
+      return fe_node_refuse(n, "inputdimensions", "a number is out of range");
     parts[i] = part_of(n, n->in.at[i], dims ? dims->ints[i] : -1);
     if (fe_is_null(parts[i]))
       return FE_FAILED;
   }
-  return done(fe_ml_with(ir, "concat", (unsigned)n->in.n, parts, "axis", 1),
-              results);
+  return fe_node_done(
+      fe_ml_with(ir, "concat", (unsigned)n->in.n, parts, "axis", 1), results);
 }
 
 static fe_status expand_extractor(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
   if (n->in.n != 2 || fe_is_null(n->in.at[0]) || fe_is_null(n->in.at[1]))
-    return fe_ml_error(n, NULL, "there must be two inputs");
+    return fe_node_refuse(n, NULL, "there must be two inputs");
   int64_t flat = -1;
   fe_dims d;
   MlirValue index =
@@ -181,7 +176,7 @@ static fe_status expand_extractor(fe_node *n, MlirValue *results) {
   MlirValue v = fe_ml_with(ir, "gather", 2, in, "axis", -1);
   if (d.rank == 1 && !fe_is_null(v))
     v = fe_ml_as_row(ir, v);
-  return done(v, results);
+  return fe_node_done(v, results);
 }
 
 //===-- Tables of keys ------------------------------------------------------//
@@ -201,9 +196,9 @@ MlirValue fe_ml_matches(fe_ir *ir, MlirValue x, MlirValue keys, bool nan) {
 static void check_all(fe_node *n, MlirValue cond, const char *message) {
   fe_ir *ir = n->ir;
   MlirNamedAttribute keep = fe_at_i64(ir, "keepdims", 0);
-  MlirValue v = fe_ml_cast(ir, cond, FE_I32);
+  MlirValue v = fe_x_cast(ir, cond, FE_I32);
   v = fe_first(fe_onnx(ir, "reduce_min", 1, &v, 1, 1, &keep));
-  v = fe_ml_cast(ir, v, FE_BOOL);
+  v = fe_x_cast(ir, v, FE_BOOL);
   if (fe_is_null(v))
     return;
   const char *text = fe_printf(ir->arena, "%s '%s': %s", n->row->name,
@@ -218,12 +213,12 @@ static fe_status expand_one_hot(fe_node *n, MlirValue *results) {
   const fe_node_attr *ints = fe_ml_attr(n, "cats_int64s");
   const fe_node_attr *strings = fe_ml_attr(n, "cats_strings");
   const fe_node_attr *zeros = fe_ml_attr(n, "zeros");
-  bool text = fe_ml_type(x) == FE_STRING;
-  if (fe_ml_type(x) == FE_UNDEFINED)
-    return fe_ml_error(n, NULL, "the input must be one tensor");
+  bool text = fe_x_type(x) == FE_STRING;
+  if (fe_x_type(x) == FE_UNDEFINED)
+    return fe_node_refuse(n, NULL, "the input must be one tensor");
   if (text ? !strings : !ints)
-    return fe_ml_error(n, text ? "cats_strings" : "cats_int64s",
-                       "there are no categories of the input's type");
+    return fe_node_refuse(n, text ? "cats_strings" : "cats_int64s",
+                          "there are no categories of the input's type");
   if (text) { // the places of the strings, and of one that is not there
     size_t count = strings->n;
     fe_text *names = FE_NEW_N(ir->arena, fe_text, count);
@@ -235,18 +230,18 @@ static fe_status expand_one_hot(fe_node *n, MlirValue *results) {
     x = fe_text_find(ir, x, count, names, true);
     keys = fe_constant_i64s(ir, (unsigned)count, places);
   } else {
-    x = fe_ml_cast(ir, x, FE_I64);
+    x = fe_x_cast(ir, x, FE_I64);
     keys = fe_constant_i64s(ir, (unsigned)ints->n, ints->ints);
   }
-  MlirValue found = fe_ml_cast(ir, fe_ml_matches(ir, x, keys, false), FE_F32);
+  MlirValue found = fe_x_cast(ir, fe_ml_matches(ir, x, keys, false), FE_F32);
   if (fe_is_null(found))
     return FE_FAILED;
   if (zeros && !zeros->i) {
-    MlirValue any = fe_onnx1(ir, "ReduceMax", found, fe_ml_last_axis(ir));
-    check_all(n, fe_ml_cast(ir, any, FE_BOOL),
+    MlirValue any = fe_onnx1(ir, "ReduceMax", found, fe_x_int(ir, -1));
+    check_all(n, fe_x_cast(ir, any, FE_BOOL),
               "an element is none of the categories");
   }
-  return done(found, results);
+  return fe_node_done(found, results);
 }
 
 //===-- Rows ----------------------------------------------------------------//

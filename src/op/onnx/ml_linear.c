@@ -11,9 +11,10 @@ static fe_status linear_scores(fe_node *n, int64_t rows, MlirValue *out) {
   const fe_node_attr *c = fe_ml_attr(n, "coefficients");
   const fe_node_attr *b = fe_ml_attr(n, "intercepts");
   if (!c || rows < 1 || c->n % (size_t)rows)
-    return fe_ml_error(n, "coefficients", "there are no rows of coefficients");
+    return fe_node_refuse(n, "coefficients",
+                          "there are no rows of coefficients");
   if (b && b->n != (size_t)rows && b->n != 1)
-    return fe_ml_error(n, "intercepts", "there is not one per row");
+    return fe_node_refuse(n, "intercepts", "there is not one per row");
   int64_t columns = (int64_t)c->n / rows;
   MlirValue x = fe_ml_features(n, columns);
   if (fe_is_null(x))
@@ -40,7 +41,7 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
     return FE_FAILED;
   int64_t rows = b ? (int64_t)b->n : (int64_t)labels.n;
   if (rows != 1 && rows != (int64_t)labels.n)
-    return fe_ml_error(n, "intercepts", "there is not one per class");
+    return fe_node_refuse(n, "intercepts", "there is not one per class");
   if (linear_scores(n, rows, &scores))
     return FE_FAILED;
   if (rows == 1 && labels.n == 2) {

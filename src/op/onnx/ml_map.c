@@ -135,7 +135,7 @@ static fe_status expand_zip_map(fe_node *n, MlirValue *results) {
   fe_dims d;
   MlirValue x = n->in.n == 1 ? n->in.at[0] : (MlirValue){0}, keys;
   if (fe_is_null(x) || !fe_dims_of(ir, x, &d))
-    return fe_ml_error(n, NULL, "the input must be one tensor");
+    return fe_node_refuse(n, NULL, "the input must be one tensor");
   if (read_keys(n, "classlabels_int64s", "classlabels_strings", &keys))
     return FE_FAILED;
   if (d.rank == 1)
@@ -147,7 +147,7 @@ static fe_status expand_zip_map(fe_node *n, MlirValue *results) {
 static fe_status expand_vectorizer(fe_node *n, MlirValue *results) {
   MlirValue keys;
   if (n->in.n != 1 || fe_is_null(n->in.at[0]))
-    return fe_ml_error(n, NULL, "the input must be one map");
+    return fe_node_refuse(n, NULL, "the input must be one map");
   if (read_keys(n, "int64_vocabulary", "string_vocabulary", &keys))
     return FE_FAILED;
   results[0] = find(n->ir, keys, n->in.at[0], "");
@@ -170,14 +170,14 @@ static fe_status expand_cast_map(fe_node *n, MlirValue *results) {
   bool sparse = !strcmp(form, "SPARSE");
   int64_t size = max ? max->i : 1;
   if (cast == FE_COUNT(casts) || (!sparse && strcmp(form, "DENSE")))
-    return fe_ml_error(n, "cast_to", "there is no such cast or form");
+    return fe_node_refuse(n, "cast_to", "there is no such cast or form");
   MlirValue map = n->in.n == 1 ? n->in.at[0] : (MlirValue){0}, v;
   if (!fe_type_is_map(fe_type_of(map)) ||
       part_dtype(fe_type_of(map), 0) != FE_I64)
-    return fe_ml_error(n, NULL, "the input must be a map from int64");
+    return fe_node_refuse(n, NULL, "the input must be a map from int64");
   if (sparse) { // the values of 0, 1, 2, ...
     if (size < 1 || size > INT32_MAX)
-      return fe_ml_error(n, "max_map", "a map has at least one place");
+      return fe_node_refuse(n, "max_map", "a map has at least one place");
     int64_t *keys = FE_NEW_N(ir->arena, int64_t, (size_t)size);
     for (int64_t i = 0; i < size; ++i)
       keys[i] = i;
@@ -197,7 +197,7 @@ static fe_status expand_cast_map(fe_node *n, MlirValue *results) {
     v = fe_ml_as_row(
         ir, fe_onnx1(ir, "Gather", fe_result(take, 1), fe_result(sorted, 1)));
   }
-  results[0] = fe_ml_cast(ir, v, casts[cast].type);
+  results[0] = fe_x_cast(ir, v, casts[cast].type);
   return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
 }
 

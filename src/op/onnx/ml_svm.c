@@ -38,7 +38,7 @@ static fe_status kernel_values(fe_node *n, MlirValue x, int64_t rows,
     *out =
         fe_onnx1(ir, "Exp", fe_onnx1(ir, "Mul", d, fe_ml_number(ir, -gamma)));
   } else {
-    return fe_ml_error(n, "kernel_type", "there is no such kernel");
+    return fe_node_refuse(n, "kernel_type", "there is no such kernel");
   }
   return fe_is_null(*out) ? FE_FAILED : FE_OK;
 }
@@ -60,10 +60,10 @@ static fe_status read_machine(machine *m, int64_t vectors, int64_t rows) {
   const fe_node_attr *rho = fe_ml_attr(n, "rho");
   const fe_node_attr *sv = fe_ml_attr(n, "support_vectors");
   if (!c || !rho)
-    return fe_ml_error(n, NULL, "coefficients and rho are required");
+    return fe_node_refuse(n, NULL, "coefficients and rho are required");
   if (vectors ? !sv || sv->n % (size_t)vectors : c->n % (size_t)rows != 0)
-    return fe_ml_error(n, vectors ? "support_vectors" : "coefficients",
-                       "vectors and coefficients do not fit together");
+    return fe_node_refuse(n, vectors ? "support_vectors" : "coefficients",
+                          "vectors and coefficients do not fit together");
   m->vectors = vectors;
   m->columns = vectors ? (int64_t)sv->n / vectors : (int64_t)c->n / rows;
   m->support = vectors ? sv->floats : NULL;
@@ -87,7 +87,7 @@ static fe_status expand_regressor(fe_node *n, MlirValue *results) {
   score = m.x;
   if (vectors && ((int64_t)m.n_coefficients != vectors ||
                   kernel_values(n, m.x, vectors, m.columns, m.support, &score)))
-    return fe_ml_error(n, "coefficients", "there is not one per vector");
+    return fe_node_refuse(n, "coefficients", "there is not one per vector");
   score =
       fe_ml_products(ir, score, 1, (int64_t)m.n_coefficients, m.coefficients);
   score = fe_onnx1(ir, "Add", score, fe_ml_number(ir, m.rho[0]));
@@ -134,7 +134,7 @@ static MlirValue votes(fe_ir *ir, MlirValue scores, int64_t classes) {
       first[i * pairs + pair] = 1;
       second[j * pairs + pair] = 1;
     }
-  MlirValue won = fe_ml_cast(
+  MlirValue won = fe_x_cast(
       ir, fe_onnx1(ir, "Greater", scores, fe_ml_number(ir, 0)), FE_F32);
   MlirValue lost = fe_onnx1(ir, "Sub", fe_ml_number(ir, 1), won);
   return fe_onnx1(ir, "Add", fe_ml_products(ir, won, classes, pairs, first),
@@ -149,7 +149,7 @@ static fe_status probabilities(fe_node *n, int64_t classes, MlirValue *scores) {
   const fe_node_attr *b = fe_ml_attr(n, "prob_b");
   size_t pairs = (size_t)(classes * (classes - 1) / 2);
   if (!a || !b || a->n != pairs || b->n != pairs)
-    return fe_ml_error(n, "prob_a", "there is not one per pair of classes");
+    return fe_node_refuse(n, "prob_a", "there is not one per pair of classes");
   MlirValue v =
       fe_onnx1(ir, "Mul", *scores, fe_ml_floats(ir, pairs, a->floats));
   v = fe_onnx1(ir, "Add", v, fe_ml_floats(ir, pairs, b->floats));
@@ -198,8 +198,8 @@ static fe_status by_pairs(machine *m, const fe_ml_labels *labels,
   const char *post = fe_ml_text(n, "post_transform", "NONE");
   if ((int64_t)m->n_rho != classes * (classes - 1) / 2 ||
       (int64_t)m->n_coefficients != (classes - 1) * m->vectors)
-    return fe_ml_error(n, "coefficients",
-                       "vectors, coefficients and rho do not fit together");
+    return fe_node_refuse(n, "coefficients",
+                          "vectors, coefficients and rho do not fit together");
   MlirValue kernels;
   if (kernel_values(n, m->x, m->vectors, m->columns, m->support, &kernels))
     return FE_FAILED;
@@ -225,11 +225,11 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
     return FE_FAILED;
   for (size_t i = 0; per_class && i < per_class->n; ++i) {
     if (per_class->ints[i] < 0 || per_class->ints[i] > INT32_MAX)
-      return fe_ml_error(n, "vectors_per_class", "a number is out of range");
+      return fe_node_refuse(n, "vectors_per_class", "a number is out of range");
     vectors += per_class->ints[i];
   }
   if (vectors && (labels.n < 2 || per_class->n != labels.n))
-    return fe_ml_error(n, "vectors_per_class", "there is not one per class");
+    return fe_node_refuse(n, "vectors_per_class", "there is not one per class");
   if (read_machine(&m, vectors, (int64_t)labels.n))
     return FE_FAILED;
   if (vectors

@@ -89,7 +89,7 @@ static MlirValue walk(trees *t, MlirValue x) {
   fe_tree_table table;
   const char *wrong = fe_tree_table_make(ir->arena, &t->t, &table);
   if (wrong) {
-    (void)fe_ml_error(t->n, NULL, wrong);
+    (void)fe_node_refuse(t->n, NULL, wrong);
     return (MlirValue){0};
   }
   int64_t form = form_of(t), n_weights;
@@ -102,7 +102,7 @@ static MlirValue walk(trees *t, MlirValue x) {
   bool sparse = form == FE_TREE_SPARSE;
   // Tables that are not read have an element, as a kernel's operands do.
   MlirValue in[7] = {
-      fe_ml_cast(ir, x, t->t.type),
+      fe_x_cast(ir, x, t->t.type),
       int_table(ir, FE_TREE_WORDS * rows, table.words),
       float_table(t, t->t.type == FE_F64 ? rows : 1, table.splits),
       int_table(ir, table.n_roots, table.roots),
@@ -158,10 +158,11 @@ static fe_status read_input(trees *t, MlirValue *x) {
   fe_dims d;
   *x = t->n->in.n == 1 ? t->n->in.at[0] : (MlirValue){0};
   if (fe_is_null(*x) || !fe_dims_of(ir, *x, &d))
-    return fe_ml_error(t->n, NULL, "the input must be one tensor of numbers");
+    return fe_node_refuse(t->n, NULL,
+                          "the input must be one tensor of numbers");
   if (d.rank == 1)
     *x = fe_ml_as_row(ir, *x);
-  t->t.type = fe_ml_type(*x) == FE_F64 ? FE_F64 : FE_F32;
+  t->t.type = fe_x_type(*x) == FE_F64 ? FE_F64 : FE_F32;
   return fe_is_null(*x) ? FE_FAILED : FE_OK;
 }
 
@@ -197,20 +198,21 @@ static fe_status read_ensemble(trees *all) {
   if (numbers(n, NULL, "nodes_modes", &modes) != count ||
       numbers(n, NULL, "nodes_splits", &splits) != count || !count ||
       !child[0] || !child[1] || !leaf[0] || !leaf[1] || !roots || !targets)
-    return fe_ml_error(n, NULL,
-                       "the attributes of the nodes do not fit "
-                       "together");
+    return fe_node_refuse(n, NULL,
+                          "the attributes of the nodes do not fit "
+                          "together");
   entries = numbers(n, NULL, "leaf_weights", &t->weights);
   if (entries != (int64_t)targets->n || entries > INT32_MAX / 4 ||
       count > INT32_MAX / 4)
-    return fe_ml_error(n, "leaf_weights", "there is not one weight per leaf");
+    return fe_node_refuse(n, "leaf_weights",
+                          "there is not one weight per leaf");
   t->n_members = numbers(n, NULL, "membership_values", &t->members);
   t->n_nodes = count;
   t->n_leaves = t->n_entries = entries;
   t->nodes = FE_NEW_N(ir->arena, fe_tree_node, (size_t)count);
   for (int64_t i = 0; i < count; ++i) {
     if (modes[i] < 0 || modes[i] > FE_TREE_MEMBER)
-      return fe_ml_error(n, "nodes_modes", "there is no such mode");
+      return fe_node_refuse(n, "nodes_modes", "there is no such mode");
     int32_t to[2];
     for (unsigned c = 0; c < 2; ++c) {
       to[c] = narrow(child[c][i]);
@@ -228,7 +230,7 @@ static fe_status read_ensemble(trees *all) {
   t->roots = FE_NEW_N(ir->arena, int32_t, roots->n);
   for (size_t i = 0; i < roots->n; ++i) {
     if (roots->ints[i] < 0 || roots->ints[i] >= count)
-      return fe_ml_error(n, "tree_roots", "a root does not exist");
+      return fe_node_refuse(n, "tree_roots", "a root does not exist");
     t->roots[i] = (int32_t)roots->ints[i];
   }
   t->leaves = FE_NEW_N(ir->arena, int32_t, (size_t)entries + 1);
@@ -254,11 +256,11 @@ static fe_status expand_ensemble(fe_node *n, MlirValue *results) {
   t.aggregate = aggregate ? aggregate->i : FE_TREE_SUM;
   if (t.t.n_targets < 1 || t.t.n_targets > INT32_MAX || t.aggregate < 0 ||
       t.aggregate > FE_TREE_MAX || (post && (post->i < 0 || post->i > 4)))
-    return fe_ml_error(n, NULL, "an attribute is out of range");
+    return fe_node_refuse(n, NULL, "an attribute is out of range");
   MlirValue v = walk(&t, x);
   if (fe_is_null(v) || fe_ml_post(n, posts[post ? post->i : 0], &v))
     return FE_FAILED;
-  results[0] = fe_ml_cast(n->ir, v, fe_ml_type(x));
+  results[0] = fe_x_cast(n->ir, v, fe_x_type(x));
   return FE_OK;
 }
 
@@ -296,9 +298,9 @@ static fe_status read_entries(fe_node *n, const char *prefix, entries *e) {
       fe_printf(ir->arena, "%s_weights_as_tensor", prefix), &e->weights);
   if (!e->n || e->n > INT32_MAX || !e->id || !e->tree || !e->node ||
       weights != e->n)
-    return fe_ml_error(n, ids,
-                       "the attributes of the leaves do not fit "
-                       "together");
+    return fe_node_refuse(n, ids,
+                          "the attributes of the leaves do not fit "
+                          "together");
   return FE_OK;
 }
 
@@ -350,7 +352,7 @@ static fe_status sort_entries(trees *all, const entries *e, const place *places,
   for (int64_t i = 0; i < e->n; ++i) {
     int64_t at = find_place(places, count, e->tree[i], e->node[i]);
     if (at < 0 || ref[at] >= 0)
-      return fe_ml_error(all->n, NULL, "a weight is not at a leaf");
+      return fe_node_refuse(all->n, NULL, "a weight is not at a leaf");
     leaf[i] = ~ref[at];
     ++t->leaves[leaf[i] + 1];
   }
@@ -406,18 +408,18 @@ static fe_status read_old(trees *all, const entries *e) {
   if (!count || count > INT32_MAX / 4 || !tree || !id || !feature ||
       !child[0] || !child[1] ||
       numbers(n, "nodes_values", "nodes_values_as_tensor", &splits) != count)
-    return fe_ml_error(n, NULL,
-                       "the attributes of the nodes do not fit "
-                       "together");
+    return fe_node_refuse(n, NULL,
+                          "the attributes of the nodes do not fit "
+                          "together");
   const place *places = sorted_places(ir->arena, count, tree, id);
   if (!places)
-    return fe_ml_error(n, "nodes_nodeids", "a node is there twice");
+    return fe_node_refuse(n, "nodes_nodeids", "a node is there twice");
   // A node of the lists as the tables name it: a number, or ~leaf.
   int32_t *ref = FE_NEW_N(ir->arena, int32_t, (size_t)count);
   for (int64_t i = 0; i < count; ++i) {
     int mode = mode_of(a->strings[i]);
     if (mode < 0)
-      return fe_ml_error(n, "nodes_modes", "there is no such mode");
+      return fe_node_refuse(n, "nodes_modes", "there is no such mode");
     ref[i] =
         mode == MODE_LEAF ? ~(int32_t)t->n_leaves++ : (int32_t)t->n_nodes++;
   }
@@ -449,7 +451,7 @@ static fe_status add_base(const trees *t, MlirValue *scores) {
   if (!count)
     return FE_OK;
   if (count != 1 && count != t->t.n_targets)
-    return fe_ml_error(n, "base_values", "there is not one per target");
+    return fe_node_refuse(n, "base_values", "there is not one per target");
   *scores = fe_onnx1(n->ir, "Add", *scores, float_table(t, count, base));
   return fe_is_null(*scores) ? FE_FAILED : FE_OK;
 }
@@ -465,13 +467,13 @@ static fe_status expand_regressor(fe_node *n, MlirValue *results) {
     ++t.aggregate;
   t.t.n_targets = targets ? targets->i : 1;
   if (t.aggregate == 4 || t.t.n_targets < 1 || t.t.n_targets > INT32_MAX)
-    return fe_ml_error(n, NULL, "an attribute is out of range");
+    return fe_node_refuse(n, NULL, "an attribute is out of range");
   if (read_input(&t, &x) || read_entries(n, "target", &e) || read_old(&t, &e))
     return FE_FAILED;
   MlirValue v = walk(&t, x);
   if (fe_is_null(v) || add_base(&t, &v))
     return FE_FAILED;
-  v = fe_ml_cast(n->ir, v, FE_F32);
+  v = fe_x_cast(n->ir, v, FE_F32);
   if (fe_ml_post(n, fe_ml_text(n, "post_transform", "NONE"), &v))
     return FE_FAILED;
   results[0] = v;
@@ -510,7 +512,7 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
                         &labels))
     return FE_FAILED;
   if (labels.n < 2)
-    return fe_ml_error(n, NULL, "there must be two classes or more");
+    return fe_node_refuse(n, NULL, "there must be two classes or more");
   t.t.n_targets = (int64_t)labels.n;
   if (read_input(&t, &x) || read_entries(n, "class", &e))
     return FE_FAILED;
@@ -521,7 +523,7 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
     single &= e.id[i] == e.id[0];
   int64_t of = e.id[0], *zeros = FE_NEW_N(n->ir->arena, int64_t, (size_t)e.n);
   if (single && (of < 0 || of > 1))
-    return fe_ml_error(n, "class_ids", "there is no such class");
+    return fe_node_refuse(n, "class_ids", "there is no such class");
   if (single) { // one column, whichever class it is named after
     t.t.n_targets = 1;
     e.id = zeros;
@@ -531,7 +533,7 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
   MlirValue v = walk(&t, x);
   if (fe_is_null(v) || add_base(&t, &v))
     return FE_FAILED;
-  v = fe_ml_cast(n->ir, v, FE_F32);
+  v = fe_x_cast(n->ir, v, FE_F32);
   if (single)
     return two_classes(&t, &e, v, of, &labels, results);
   results[0] = fe_ml_best(n->ir, v, &labels);

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/text.h"
-#include "op/common.h"
+#include "op/compose.h"
 #include "op/regex.h"
 #include "unicode.h"
 
@@ -23,18 +23,6 @@ bool fe_is_text(MlirValue v) {
 }
 
 fe_text fe_text_of(const char *s) { return (fe_text){s, strlen(s)}; }
-
-static fe_status refuse(const fe_node *n, const char *attr, const char *text) {
-  fe_where where = n->where;
-  where.op = n->row->name;
-  where.attr = attr;
-  return fe_error(n->ir->diags, where, NULL, "%s", text);
-}
-
-static fe_status done(MlirValue v, MlirValue *results) {
-  results[0] = v;
-  return fe_is_null(v) ? FE_FAILED : FE_OK;
-}
 
 /// Strings [n].
 static MlirValue texts(fe_ir *ir, size_t n, const fe_text *t) {
@@ -67,13 +55,6 @@ MlirValue fe_text_rank(fe_ir *ir, MlirValue x) {
   return fe_onnx1(ir, "TextRank", x);
 }
 
-static MlirValue cast(fe_ir *ir, MlirValue v, fe_dtype to) {
-  if (fe_is_null(v) || fe_dtype_of_elem(fe_elem_of(v)) == to)
-    return v;
-  MlirNamedAttribute a = fe_at_i64(ir, "to", to);
-  return fe_first(fe_onnx(ir, "cast", 1, &v, 1, 1, &a));
-}
-
 /// The type by way of which numbers of type t become texts and back.
 static fe_dtype by_way_of(fe_dtype t, bool print) {
   if (t == FE_F32 && print)
@@ -88,9 +69,10 @@ MlirValue fe_text_cast(fe_ir *ir, MlirValue v, fe_dtype to) {
   if (from == to)
     return v;
   if (to == FE_STRING)
-    return fe_onnx1(ir, "TextPrint", cast(ir, v, by_way_of(from, true)));
+    return fe_onnx1(ir, "TextPrint", fe_x_cast(ir, v, by_way_of(from, true)));
   MlirNamedAttribute a = fe_at_i64(ir, "to", by_way_of(to, false));
-  return cast(ir, fe_first(fe_onnx(ir, "text_parse", 1, &v, 1, 1, &a)), to);
+  return fe_x_cast(ir, fe_first(fe_onnx(ir, "text_parse", 1, &v, 1, 1, &a)),
+                   to);
 }
 
 //===-- Sorted keys ---------------------------------------------------------//
@@ -260,7 +242,7 @@ static bool one_text(const fe_node *n) {
 
 #define NEEDS_ONE_TEXT(n)                                                      \
   if (!one_text(n))                                                            \
-  return refuse((n), NULL, "the input must be one tensor of strings")
+  return fe_node_refuse((n), NULL, "the input must be one tensor of strings")
 
 static fe_status expand_split(fe_node *n, MlirValue *results) {
   NEEDS_ONE_TEXT(n);
@@ -324,8 +306,8 @@ static fe_status read_case(fe_node *n, fe_case *out) {
       *out = a && a->s && *a->s ? (fe_case)i : FE_CASE_AS_IS;
       return FE_OK;
     }
-  return refuse(n, "case_change_action",
-                "the action must be NONE, LOWER or UPPER");
+  return fe_node_refuse(n, "case_change_action",
+                        "the action must be NONE, LOWER or UPPER");
 }
 
 /// The words to leave out, as texts are when they are compared.
@@ -340,7 +322,7 @@ static fe_status read_stopwords(fe_node *n, fe_case comparison, key **keys,
     char *data = fe_alloc(arena, 2 * (size_t)s.size + 1);
     int64_t size = fe_text_change_case(&s, comparison, data);
     if (size < 0)
-      return refuse(n, "stopwords", "a word is not valid UTF-8");
+      return fe_node_refuse(n, "stopwords", "a word is not valid UTF-8");
     words[i] = (fe_text){data, (size_t)size};
   }
   *keys = make_keys(arena, n_words, words);
@@ -357,7 +339,8 @@ static fe_status expand_normalizer(fe_node *n, MlirValue *results) {
   size_t n_words = 0;
   const fe_node_attr *sensitive = fe_node_attr_find(n, "is_case_sensitive");
   if (!fe_dims_of(ir, n->in.at[0], &d) || d.rank < 1 || d.rank > 2)
-    return refuse(n, NULL, "the input must have the shape [C] or [1, C]");
+    return fe_node_refuse(n, NULL,
+                          "the input must have the shape [C] or [1, C]");
   if (read_case(n, &to) == FE_FAILED)
     return FE_FAILED;
   comparison = sensitive && sensitive->i ? FE_CASE_AS_IS
@@ -368,13 +351,14 @@ static fe_status expand_normalizer(fe_node *n, MlirValue *results) {
   MlirNamedAttribute attrs[] = {fe_at_i64(ir, "to", to),
                                 fe_at_i64(ir, "compare", comparison)};
   if (!n_words)
-    return done(to == FE_CASE_AS_IS ? n->in.at[0]
-                                    : fe_first(fe_onnx(ir, "text_case", 1,
-                                                       n->in.at, 1, 1, attrs)),
-                results);
+    return fe_node_done(
+        to == FE_CASE_AS_IS
+            ? n->in.at[0]
+            : fe_first(fe_onnx(ir, "text_case", 1, n->in.at, 1, 1, attrs)),
+        results);
   MlirValue in[2] = {n->in.at[0], sorted_texts(ir, n_words, words)};
-  return done(fe_first(fe_onnx(ir, "text_normalize", 2, in, 1, 2, attrs)),
-              results);
+  return fe_node_done(
+      fe_first(fe_onnx(ir, "text_normalize", 2, in, 1, 2, attrs)), results);
 }
 
 static fe_status infer_normalize(fe_infer *f) {
@@ -435,18 +419,20 @@ static fe_status expand_match(fe_node *n, MlirValue *results) {
   const fe_node_attr *a = fe_node_attr_find(n, "pattern");
   const char *error = NULL;
   if (!a)
-    return refuse(n, "pattern", "there is no pattern");
+    return fe_node_refuse(n, "pattern", "there is no pattern");
   fe_regex *r = fe_regex_parse(ir->arena, a->s ? a->s : "", a->n, &error);
   size_t size = 0;
   void *program = r ? fe_regex_compile(ir->arena, r, &size) : NULL;
   if (!program)
-    return refuse(n, "pattern",
-                  fe_printf(ir->arena, "the regular expression is wrong: %s",
-                            r ? "it is too large" : error));
+    return fe_node_refuse(n, "pattern",
+                          fe_printf(ir->arena,
+                                    "the regular expression is wrong: %s",
+                                    r ? "it is too large" : error));
   int64_t bytes = (int64_t)size;
-  return done(fe_onnx1(ir, "TextMatch", n->in.at[0],
-                       fe_constant(ir, NULL, FE_U8, 1, &bytes, program)),
-              results);
+  return fe_node_done(
+      fe_onnx1(ir, "TextMatch", n->in.at[0],
+               fe_constant(ir, NULL, FE_U8, 1, &bytes, program)),
+      results);
 }
 
 //===-- Rows ----------------------------------------------------------------//

@@ -237,35 +237,35 @@ static fe_status read_numbers(vectorizer *v) {
     const fe_node_attr *a = fe_ml_attr(n, numbers[i].name);
     int64_t least = i < 2 ? 1 : 0;
     if (!a || a->i < least || a->i > INT32_MAX)
-      return fe_ml_error(n, numbers[i].name,
-                         least ? "the length must be at least 1"
-                               : "the number must not be negative");
+      return fe_node_refuse(n, numbers[i].name,
+                            least ? "the length must be at least 1"
+                                  : "the number must not be negative");
     *(int64_t *)((char *)v + numbers[i].at) = a->i;
   }
   if (v->longest < v->shortest)
-    return fe_ml_error(n, "max_gram_length",
-                       "it must not be below min_gram_length");
+    return fe_node_refuse(n, "max_gram_length",
+                          "it must not be below min_gram_length");
   const char *mode = fe_ml_text(n, "mode", "");
   v->once = !strcmp(mode, "IDF");
   v->weighted = v->once || !strcmp(mode, "TFIDF");
   if (!v->weighted && strcmp(mode, "TF") != 0)
-    return fe_ml_error(n, "mode", "the mode must be TF, IDF or TFIDF");
+    return fe_node_refuse(n, "mode", "the mode must be TF, IDF or TFIDF");
   v->counts = fe_ml_attr(n, "ngram_counts");
   v->indexes = fe_ml_attr(n, "ngram_indexes");
   v->weights = fe_ml_attr(n, "weights");
   if (!v->counts || !v->indexes)
-    return fe_ml_error(n, v->counts ? "ngram_indexes" : "ngram_counts",
-                       "the list must not be empty");
+    return fe_node_refuse(n, v->counts ? "ngram_indexes" : "ngram_counts",
+                          "the list must not be empty");
   for (size_t i = 0; i < v->indexes->n; ++i) {
     int64_t index = v->indexes->ints[i];
     if (index < 0 || index >= INT32_MAX)
-      return fe_ml_error(n, "ngram_indexes", "an index is out of range");
+      return fe_node_refuse(n, "ngram_indexes", "an index is out of range");
     if (v->columns <= index)
       v->columns = index + 1;
   }
   if (v->weights && v->weights->n != v->indexes->n)
-    return fe_ml_error(n, "weights",
-                       "there must be one weight per n-gram of the pool");
+    return fe_node_refuse(n, "weights",
+                          "there must be one weight per n-gram of the pool");
   return FE_OK;
 }
 
@@ -277,15 +277,15 @@ static fe_status read_pool(const vectorizer *v, gram *grams, size_t *n) {
     int64_t size = (int64_t)i + 1, from = v->counts->ints[i];
     int64_t to = i + 1 < v->counts->n ? v->counts->ints[i + 1] : v->n_pool;
     if (from < 0 || to < from || to > v->n_pool)
-      return fe_ml_error(v->node, "ngram_counts",
-                         "the numbers must rise and stay within the pool");
+      return fe_node_refuse(v->node, "ngram_counts",
+                            "the numbers must rise and stay within the pool");
     if ((to - from) % size)
-      return fe_ml_error(v->node, "ngram_counts",
-                         "the pool ends within an n-gram");
+      return fe_node_refuse(v->node, "ngram_counts",
+                            "the pool ends within an n-gram");
     for (; from < to; from += size, ++number) {
       if (number >= v->indexes->n)
-        return fe_ml_error(v->node, "ngram_indexes",
-                           "there must be one index per n-gram of the pool");
+        return fe_node_refuse(v->node, "ngram_indexes",
+                              "there must be one index per n-gram of the pool");
       if (size >= v->shortest && size <= v->longest)
         grams[(*n)++] =
             (gram){v->pool + from, size, (int32_t)v->indexes->ints[number],
@@ -293,8 +293,8 @@ static fe_status read_pool(const vectorizer *v, gram *grams, size_t *n) {
     }
   }
   if (number != v->indexes->n)
-    return fe_ml_error(v->node, "ngram_indexes",
-                       "there must be one index per n-gram of the pool");
+    return fe_node_refuse(v->node, "ngram_indexes",
+                          "there must be one index per n-gram of the pool");
   return FE_OK;
 }
 
@@ -343,11 +343,11 @@ static fe_status read_tokens(vectorizer *v, MlirValue *x) {
   const char *name = text ? "pool_strings" : "pool_int64s";
   const fe_node_attr *pool = fe_ml_attr(n, name);
   if (!pool)
-    return fe_ml_error(n, name, "there is no pool of the input's type");
+    return fe_node_refuse(n, name, "there is no pool of the input's type");
   v->n_pool = (int64_t)pool->n;
   if (!text) {
     v->pool = pool->ints;
-    *x = fe_ml_cast(ir, *x, FE_I64);
+    *x = fe_x_cast(ir, *x, FE_I64);
     return FE_OK;
   }
   fe_text *texts = FE_NEW_N(ir->arena, fe_text, pool->n);
@@ -372,7 +372,7 @@ static fe_status expand_vectorizer(fe_node *n, MlirValue *results) {
   fe_dims d;
   if (n->in.n != 1 || fe_is_null(n->in.at[0]) ||
       !fe_dims_of(ir, n->in.at[0], &d) || d.rank < 1 || d.rank > 2)
-    return fe_ml_error(n, NULL, "the input must have rank 1 or 2");
+    return fe_node_refuse(n, NULL, "the input must have rank 1 or 2");
   if (read_numbers(&v) == FE_FAILED)
     return FE_FAILED;
   MlirValue x = n->in.at[0];
