@@ -120,7 +120,8 @@ class Options(c.Structure):
                 ("progress", c.c_void_p), ("user", c.c_void_p),
                 ("header", c.c_char_p),
                 ("open_dims", c.POINTER(OpenDim)),
-                ("n_open_dims", c.c_size_t)]
+                ("n_open_dims", c.c_size_t),
+                ("schedule", c.c_char_p)]
 
 
 class Error(Exception):

@@ -88,6 +88,7 @@ typedef struct ferrule_options {
   const char *header; // ferrule_compile: a C header to write; NULL: none
   const ferrule_open_dim *open_dims;
   size_t n_open_dims;
+  const char *schedule; // a file that `ferrule tune` has written; NULL: none
 } ferrule_options;
 
 /// Compiles the model at `path` (.onnx, or a phase's dump .mlir) into `output`,

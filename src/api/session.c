@@ -46,6 +46,21 @@ static bool is_identifier(const char *s) {
                    "0123456789") == n;
 }
 
+static ferrule_status read_schedule(fe_session *s) {
+  const char *path = s->options.schedule;
+  fe_file file;
+  if (!path)
+    return FERRULE_OK;
+  if (fe_file_map(&s->diags, path, &file) != FE_OK)
+    return FERRULE_REFUSED;
+  fe_status status =
+      fe_schedules_read(&s->schedules, &s->diags, s->arena,
+                        fe_strdup(s->arena, path), file.data, file.size);
+  fe_file_unmap(&file);
+  s->pass.schedules = &s->schedules;
+  return status == FE_OK ? FERRULE_OK : FERRULE_REFUSED;
+}
+
 static ferrule_status session_open(fe_session *s,
                                    const ferrule_options *options) {
   static const ferrule_options defaults = {0};
@@ -76,7 +91,7 @@ static ferrule_status session_open(fe_session *s,
   MlirContext ctx = fe_context_create(&s->diags, irdl, FE_COUNT(irdl));
   fe_ir_init(&s->ir, ctx, s->arena, &s->diags, &s->blobs);
   s->ir.soft_half = !s->pass.target->half;
-  return s->diags.errors ? fe_session_failed(s) : FERRULE_OK;
+  return s->diags.errors ? fe_session_failed(s) : read_schedule(s);
 }
 
 static void session_close(fe_session *s) {

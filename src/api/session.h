@@ -22,6 +22,7 @@ typedef struct fe_session {
   ferrule_options options; // copy
   fe_target target_storage;
   fe_pass_options pass;
+  fe_schedules schedules; // pass.schedules, when there is a file
   fe_file file;
   fe_source source;
   fe_vec(fe_file) side_files; // mapped for blobs of a dump

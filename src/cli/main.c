@@ -29,6 +29,8 @@ const fe_cli_option fe_shared_options[] = {
     {"dynamic", 0, NULL,
      "leave all dimensions of all inputs open: --dim '*=?'"},
     {"prefix", 0, "NAME", "of the exported symbols (default: ferrule)"},
+    {"schedule", 0, "FILE",
+     "choices for kernels that 'ferrule tune' has found to be fast"},
     {NULL, 'O', "N", "optimization 1 to 3 (default 3)"},
     {"jobs", 'j', "N", "threads of the compiler (default: one per core)"},
     {"quiet", 'q', NULL, "no progress"},
@@ -105,6 +107,8 @@ static bool take_shared(fe_cli *c, const fe_cli_option *o, const char *value) {
     return open_dim(c, "*", NULL);
   else if (!strcmp(o->name, "prefix"))
     c->options.prefix = value;
+  else if (!strcmp(o->name, "schedule"))
+    c->options.schedule = value;
   return true;
 }
 

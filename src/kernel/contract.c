@@ -23,6 +23,8 @@
 
 #include <string.h>
 
+#define FE_MAX_SCRATCH (512 << 10) // bytes of stack that a schedule may ask for
+
 typedef enum b_form { B_ROWS, B_COLUMNS, B_PANELS } b_form;
 
 typedef struct contract {
@@ -635,23 +637,30 @@ static fe_status read_shapes(contract *c) {
   return FE_OK;
 }
 
+/// Elements of the packed block of B, and of what waits between blocks of K.
+static int64_t scratch_size(const contract *c) {
+  int64_t k = c->p.k_block ? c->p.k_block : c->k;
+  return (k + c->p.lanes) * c->width;
+}
+static int64_t waiting_size(const contract *c) {
+  return fe_tiles_most(c->p.rows, c->p.row_block) * c->p.rows * c->width;
+}
+
 /// Scratch memory of the plan, on the stack.
 static void allocate(contract *c) {
   fe_ir *ir = c->g.ir;
-  int64_t rows = c->p.rows, lanes = c->p.lanes;
+  int64_t rows = c->p.rows;
   if (fe_epilogue_has_loop(&c->e)) {
     int64_t wide = c->width * c->p.panels;
     int64_t size[2] = {rows, wide};
     c->buffer = fe_alloca(ir, fe_memref_type(ir, c->e.mid, 2, size));
   }
   if (c->p.pack_b) {
-    int64_t k = c->p.k_block ? c->p.k_block : c->k;
-    int64_t size = (k + lanes) * c->width;
+    int64_t size = scratch_size(c);
     c->scratch = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
   }
   if (c->p.k_block) {
-    int64_t tiles = fe_tiles_most(c->p.rows, c->p.row_block);
-    int64_t size = tiles * rows * c->width;
+    int64_t size = waiting_size(c);
     c->waiting = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
   }
 }
@@ -683,9 +692,8 @@ static void set_extent(contract *c) {
 /// of rows is not known.
 static fe_status schedule(contract *c) {
   int64_t rows = c->p.rows, row_block = c->p.row_block, k_block = c->p.k_block;
-  const fe_knob knobs[] = {{"rows", &rows, 1, 32},
-                           {"row_block", &row_block, 1, 1 << 20},
-                           {"k_block", &k_block, 0, 1 << 16}};
+  const fe_knob knobs[] = {
+      {"rows", &rows}, {"row_block", &row_block}, {"k_block", &k_block}};
   if (fe_schedule(&c->g, FE_COUNT(knobs), knobs) != FE_OK)
     return FE_FAILED;
   if (c->m == FE_DYN || row_block < c->m)
@@ -695,6 +703,17 @@ static fe_status schedule(contract *c) {
   c->p.rows = (unsigned)rows;
   c->p.row_block = row_block;
   c->p.k_block = k_block;
+  if (!fe_schedule_given(&c->g))
+    return FE_OK;
+  if (c->p.pack_b && !k_block && c->k == FE_DYN)
+    return fe_schedule_refuse(&c->g, "K is not known when compiling and B is "
+                                     "packed: k_block must not be 0");
+  int64_t bytes = fe_dtype_bits(fe_dtype_of_elem(c->elem)) / 8;
+  int64_t stack =
+      (c->p.pack_b ? scratch_size(c) : 0) + (k_block ? waiting_size(c) : 0);
+  if (stack > FE_MAX_SCRATCH / bytes)
+    return fe_schedule_refuse(&c->g, "these blocks need more memory than a "
+                                     "kernel has on its stack");
   return FE_OK;
 }
 

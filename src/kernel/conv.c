@@ -481,12 +481,15 @@ static fe_status schedule(conv *c) {
   fe_ir *ir = c->g.ir;
   fe_window *w = &c->win;
   int64_t order = c->order, prefetch = c->prefetch;
-  const fe_knob knobs[] = {{"order", &order, 0, IMAGE_PART_PANEL},
-                           {"prefetch", &prefetch, 0, !c->plain},
-                           {"tiles_of_part", &c->tiles_of_part, 1, 64},
-                           {"rows_of_part", &c->rows_of_part, 1, 64}};
+  const fe_knob knobs[] = {{"order", &order},
+                           {"prefetch", &prefetch},
+                           {"tiles_of_part", &c->tiles_of_part},
+                           {"rows_of_part", &c->rows_of_part}};
   if (fe_schedule(&c->g, FE_COUNT(knobs), knobs) != FE_OK)
     return FE_FAILED;
+  if (c->plain && prefetch)
+    return fe_schedule_refuse(
+        &c->g, "a convolution of a plain image prefetches no weights");
   c->order = (conv_order)order;
   c->prefetch = prefetch;
   int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;

@@ -35,6 +35,9 @@ typedef struct fe_conv_shape {
   int64_t out[2]; // FE_DYN when not known
   bool plain;     // input is [N][C][H][W]
 } fe_conv_shape;
+/// Whether blocks of output channels can be cut into panels of `panel`.
+bool fe_conv_panel_fits(const fe_target *t, const fe_conv_shape *s,
+                        int64_t panel);
 /// Attribute `panel` of krnl.conv.
 int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s);
 /// Weights [K][C/groups][R][S] in panels of `panel` blocks of `lanes`
@@ -58,6 +61,11 @@ typedef struct fe_winograd_plan {
 /// `images`: FE_DYN when not known.
 fe_winograd_plan fe_winograd_choose(const fe_target *t, const fe_conv_shape *s,
                                     int64_t images);
+/// The plan for a tile of 2 or 4, whether it pays or not; *most: largest block
+/// that may be chosen instead of the plan's. tile 0: it cannot be done.
+fe_winograd_plan fe_winograd_plan_for(const fe_target *t,
+                                      const fe_conv_shape *s, int64_t images,
+                                      int64_t tile, int64_t *most);
 /// Products per tile; elements of winograd_input's last dim; elements of
 /// winograd_weights' result.
 static inline int64_t fe_winograd_products(int64_t tile) {

@@ -50,6 +50,15 @@ static double tiles_cost(const fe_target *t, int64_t panel, int64_t pixels) {
   return (double)tiles * (step + 0.3);
 }
 
+bool fe_conv_panel_fits(const fe_target *t, const fe_conv_shape *s,
+                        int64_t panel) {
+  int64_t lanes = fe_conv_block(t);
+  int64_t group = (s->out_channels + lanes - 1) / lanes / s->groups;
+  return panel >= 1 && panel <= MAX_PANEL && panel <= group &&
+         (s->groups == 1 || group % panel == 0) &&
+         (panel == 1 || panel * 2 + 2 <= (int64_t)t->vector_registers);
+}
+
 int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s) {
   int64_t lanes = fe_conv_block(t);
   int64_t blocks = (s->out_channels + lanes - 1) / lanes;
@@ -66,10 +75,8 @@ int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s) {
   int64_t best = 1;
   double best_cost = 0;
   for (int64_t n = 1; n <= MAX_PANEL && n <= group; ++n) {
-    if (s->groups > 1 && group % n)
+    if (!fe_conv_panel_fits(t, s, n))
       continue;
-    if (n * 2 + 2 > (int64_t)t->vector_registers)
-      break;
     fe_panels p = fe_conv_panels(group, n);
     double cost = (double)p.main * tiles_cost(t, n, pixels);
     if (p.last)

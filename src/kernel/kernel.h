@@ -71,15 +71,19 @@ fe_status fe_gen_abandon(fe_gen *g);
 
 //===-- Choices -------------------------------------------------------------//
 
-/// A number that a generator has chosen. The kernel shows all of them in its
-/// attribute `krnl.schedule = {rows = 8 : i64, ...}`; put on the tensor form
-/// (in a dump of the phase `group`), the attribute overrides the choice.
+/// A number that a generator has chosen, of those in kernel/schedules.h. The
+/// kernel shows all of them in its attribute `krnl.schedule = {rows = 8 : i64,
+/// ...}`; put on the tensor form (in a dump of the phase `group`, or by a
+/// schedule file), the attribute overrides the choice.
 typedef struct fe_knob {
   const char *name;
-  int64_t *value, low, high; // what is admitted
+  int64_t *value;
 } fe_knob;
 /// Reports names that are not known and values that are not admitted.
 FE_NODISCARD fe_status fe_schedule(fe_gen *g, unsigned n, const fe_knob *knobs);
+/// Whether anything is overridden; reports that it cannot be done so.
+bool fe_schedule_given(const fe_gen *g);
+fe_status fe_schedule_refuse(fe_gen *g, const char *why);
 
 //===-- The epilogue --------------------------------------------------------//
 

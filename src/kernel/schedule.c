@@ -5,35 +5,48 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/kernel.h"
+#include "kernel/schedules.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+/// The attribute, or the line of a file that it comes from.
+static fe_where where_of(const fe_gen *g) {
+  const char *file =
+      fe_attr_str(g->ir->arena, g->tensors, "krnl.schedule_from", NULL);
+  return file ? (fe_where){.file = file} : (fe_where){.attr = "krnl.schedule"};
+}
+
 static fe_status override(fe_gen *g, const char *name, MlirAttribute value,
                           unsigned n, const fe_knob *knobs) {
   fe_ir *ir = g->ir;
-  fe_where where = {.attr = "krnl.schedule"};
-  for (unsigned i = 0; i < n; i++) {
-    const fe_knob *k = &knobs[i];
-    if (strcmp(k->name, name))
-      continue;
-    int64_t v = mlirAttributeIsAInteger(value)
-                    ? mlirIntegerAttrGetValueInt(value)
-                    : k->low - 1;
-    if (v < k->low || v > k->high)
-      return fe_error(ir->diags, where, NULL,
-                      "'%s' must be a number from %" PRId64 " to %" PRId64,
-                      name, k->low, k->high);
-    *k->value = v;
-    return FE_OK;
-  }
-  fe_buf known = {0};
-  for (unsigned i = 0; i < n; i++)
-    fe_buf_printf(ir->arena, &known, " %s", knobs[i].name);
-  return fe_error(ir->diags, where,
-                  fe_printf(ir->arena, "it has:%s", known.at ? known.at : ""),
-                  "kernels of krnl.%s have no '%s'",
-                  fe_op_name(ir->arena, g->root), name);
+  const char *root = fe_op_name(ir->arena, g->root);
+  const fe_knob_info *k = fe_knob_info_find(root, name);
+  unsigned i = 0;
+  while (i < n && strcmp(knobs[i].name, name))
+    i++;
+  if (!k || i == n)
+    return fe_error(
+        ir->diags, where_of(g),
+        fe_printf(ir->arena, "it has:%s", fe_knob_names(ir->arena, root)),
+        "kernels of krnl.%s have no '%s'", root, name);
+  int64_t v = mlirAttributeIsAInteger(value) ? mlirIntegerAttrGetValueInt(value)
+                                             : k->low - 1;
+  if (v < k->low || v > k->high)
+    return fe_error(ir->diags, where_of(g), NULL,
+                    "'%s' must be a number from %" PRId64 " to %" PRId64, name,
+                    k->low, k->high);
+  *knobs[i].value = v;
+  return FE_OK;
+}
+
+fe_status fe_schedule_refuse(fe_gen *g, const char *why) {
+  return fe_error(g->ir->diags, where_of(g), "leave it to the compiler", "%s",
+                  why);
+}
+
+bool fe_schedule_given(const fe_gen *g) {
+  return fe_has_attr(g->tensors, "krnl.schedule");
 }
 
 fe_status fe_schedule(fe_gen *g, unsigned n, const fe_knob *knobs) {

@@ -339,8 +339,12 @@ fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
   w->n_blocks = fe_ceildiv(ir, w->grid.total, fe_index(ir, w->block));
   // What is larger is read only once.
   int64_t groups = w->fused ? FE_DYN : fe_static_dim(g->arg[in], 0);
-  w->panels_outside =
+  int64_t outside =
       groups != FE_DYN && groups * w->block < w->blocks * w->lanes;
+  const fe_knob knobs[] = {{"order", &outside}};
+  if (fe_schedule(g, FE_COUNT(knobs), knobs) != FE_OK)
+    return fe_gen_abandon(g);
+  w->panels_outside = outside;
   int64_t widest =
       w->panels.last > w->panels.panel ? w->panels.last : w->panels.panel;
   w->products =

@@ -148,43 +148,70 @@ static double cost(const fe_conv_shape *s, int64_t lanes, int64_t images,
          products * c * k * WEIGHT_CYCLES;
 }
 
+/// Sizes that are not known become usual ones; whether all are known.
+static bool usual_sizes(fe_conv_shape *s, int64_t *images) {
+  bool known = s->out[0] != FE_DYN && s->out[1] != FE_DYN && *images != FE_DYN;
+  if (*images == FE_DYN)
+    *images = 1;
+  for (unsigned i = 0; i < 2; ++i)
+    if (s->out[i] == FE_DYN)
+      s->out[i] = USUAL_SIZE;
+  return known;
+}
+
+static bool has_form(const fe_conv_shape *s) {
+  return s->kernel[0] == 3 && s->kernel[1] == 3 && s->stride[0] == 1 &&
+         s->stride[1] == 1 && s->groups == 1 && !s->plain;
+}
+
+fe_winograd_plan fe_winograd_plan_for(const fe_target *t,
+                                      const fe_conv_shape *shape,
+                                      int64_t images, int64_t tile,
+                                      int64_t *most) {
+  static const fe_winograd_plan none = {0, 0, false};
+  fe_conv_shape s = *shape;
+  if (!has_form(&s) || (tile != 2 && tile != 4))
+    return none;
+  bool known = usual_sizes(&s, &images);
+  int64_t lanes = fe_conv_block(t);
+  int64_t tiles =
+      images * ((s.out[0] + tile - 1) / tile) * ((s.out[1] + tile - 1) / tile);
+  // A block's products on the stack, if all of them exceed the cache (or the
+  // memory for all is not known).
+  int64_t each = fe_winograd_products(tile) * 4 * lanes *
+                 ((s.channels + lanes - 1) / lanes);
+  int64_t rows = fe_conv_rows(t, 2);
+  bool fits = each * (rows / 2) <= MAX_STACK;
+  bool fused = fits && (!known || tiles * each > (int64_t)t->l2_bytes);
+  if (!known && !fits)
+    return none;
+  *most = 2 * rows;
+  if (fused && *most > MAX_STACK / each)
+    *most = MAX_STACK / each;
+  int64_t blocks = (tiles + *most - 1) / *most;
+  return (fe_winograd_plan){tile, known ? (tiles + blocks - 1) / blocks : *most,
+                            fused};
+}
+
 fe_winograd_plan fe_winograd_choose(const fe_target *t,
                                     const fe_conv_shape *shape,
                                     int64_t images) {
   fe_winograd_plan best = {0, 0, false};
   fe_conv_shape s = *shape;
-  int64_t lanes = fe_conv_block(t);
-  if (s.kernel[0] != 3 || s.kernel[1] != 3 || s.stride[0] != 1 ||
-      s.stride[1] != 1 || s.groups != 1 || s.plain)
+  int64_t lanes = fe_conv_block(t), usual = images, most;
+  if (!has_form(&s))
     return best;
-  bool known = s.out[0] != FE_DYN && s.out[1] != FE_DYN && images != FE_DYN;
-  if (images == FE_DYN)
-    images = 1;
-  for (unsigned i = 0; i < 2; ++i)
-    if (s.out[i] == FE_DYN)
-      s.out[i] = USUAL_SIZE;
-  double pixels = (double)(images * s.out[0] * s.out[1]);
+  usual_sizes(&s, &usual);
+  double pixels = (double)(usual * s.out[0] * s.out[1]);
   double direct =
       pixels * 9 * (double)(s.channels * s.out_channels) / (double)(2 * lanes);
   double least = direct * 0.9; // rounding errors have to pay
   for (int64_t tile = 2; tile <= 4; tile += 2) {
-    double c = cost(&s, lanes, images, tile);
-    int64_t tiles = images * ((s.out[0] + tile - 1) / tile) *
-                    ((s.out[1] + tile - 1) / tile);
-    // A block's products on the stack, if all of them exceed the cache (or the
-    // memory for all is not known).
-    int64_t each = fe_winograd_products(tile) * 4 * lanes *
-                   ((s.channels + lanes - 1) / lanes);
-    int64_t rows = fe_conv_rows(t, 2), most = 2 * rows;
-    bool fits = each * (rows / 2) <= MAX_STACK;
-    bool fused = fits && (!known || tiles * each > (int64_t)t->l2_bytes);
-    if (c >= least || (!known && !fits))
+    double c = cost(&s, lanes, usual, tile);
+    fe_winograd_plan p = fe_winograd_plan_for(t, shape, images, tile, &most);
+    if (c >= least || !p.tile)
       continue;
-    if (fused && most > MAX_STACK / each)
-      most = MAX_STACK / each;
-    int64_t blocks = (tiles + most - 1) / most;
-    best = (fe_winograd_plan){
-        tile, known ? (tiles + blocks - 1) / blocks : most, fused};
+    best = p;
     least = c;
   }
   return best;

@@ -241,8 +241,10 @@ fe_status fe_pass_layout(fe_ir *ir, MlirModule *module,
   if (mlirOperationIsNull(func))
     return fe_error(ir->diags, (fe_where){0}, NULL,
                     "the module has no function @main");
-  fe_layout l = {
-      .ir = ir, .target = o->target, .lanes = fe_conv_block(o->target)};
+  fe_layout l = {.ir = ir,
+                 .target = o->target,
+                 .lanes = fe_conv_block(o->target),
+                 .schedules = o->schedules};
   fe_point saved = fe_point_save(ir);
   walk(&l, fe_func_block(func));
   sweep(&l, fe_func_block(func));

@@ -10,14 +10,16 @@
 #define FE_LAYOUT_H
 
 #include "kernel/conv.h"
+#include "kernel/schedules.h"
 #include "op/op.h"
 #include "target/target.h"
 
 typedef struct fe_layout {
   fe_ir *ir;
   const fe_target *target;
-  unsigned lanes; // channels of a block
-  fe_map packed;  // plain value -> packed value
+  unsigned lanes;          // channels of a block
+  fe_map packed;           // plain value -> packed value
+  fe_schedules *schedules; // NULL: none
 } fe_layout;
 
 /// A plain f32 tensor [N][C][W] or [N][C][H][W] whose C is known.

@@ -172,24 +172,106 @@ static bool has_whole_weights(const conv_op *c) {
   return true;
 }
 
+/// How a convolution is done: the panel, and Winograd's filtering if its tile
+/// is not 0.
+typedef struct choice {
+  int64_t panel;
+  fe_winograd_plan plan;
+} choice;
+
+/// A hash of all that decides what can be chosen.
+static uint64_t key_of(const conv_op *c, bool direct_only) {
+  const fe_conv_shape *s = &c->shape;
+  const fe_layout_window *w = &c->win;
+  int64_t v[] = {s->out_channels,
+                 s->channels,
+                 s->groups,
+                 s->out[0],
+                 s->out[1],
+                 fe_dim_static(c->in.n),
+                 fe_dim_static(c->in.size[0]),
+                 fe_dim_static(c->in.size[1]),
+                 w->kernel[0],
+                 w->kernel[1],
+                 w->stride[0],
+                 w->stride[1],
+                 w->dilation[0],
+                 w->dilation[1],
+                 w->pad[0],
+                 w->pad[1],
+                 w->pad[2],
+                 w->pad[3],
+                 s->plain,
+                 direct_only};
+  return fe_hash(v, sizeof v, 0);
+}
+
+/// Takes what a schedule file says of this convolution, and notes the result.
+static void use_file(fe_layout *l, const conv_op *c, bool direct_only,
+                     choice *out) {
+  static const char root[] = "convolution";
+  fe_ir *ir = l->ir;
+  uint64_t key = key_of(c, direct_only);
+  const fe_schedule_line *line =
+      fe_schedules_find(l->schedules, l->target, root, key);
+  int64_t algorithm = out->plan.tile, panel = out->panel, most;
+  fe_schedule_take(line, "algorithm", &algorithm);
+  fe_schedule_take(line, "panel", &panel);
+  fe_winograd_plan plan = {0};
+  if (algorithm && !direct_only)
+    plan = fe_winograd_plan_for(l->target, &c->shape, fe_dim_static(c->out.n),
+                                algorithm, &most);
+  fe_where where = {.file =
+                        line ? fe_schedule_place(l->schedules, line) : NULL};
+  if (!line)
+    ; // as chosen
+  else if (algorithm && !plan.tile)
+    fe_error(ir->diags, where, "algorithm=0 is the direct one",
+             "this convolution cannot be done by algorithm %lld",
+             (long long)algorithm);
+  else if (!fe_conv_panel_fits(l->target, &c->shape, panel))
+    fe_error(ir->diags, where, "leave it to the compiler",
+             "the output channels cannot be cut into panels of %lld",
+             (long long)panel);
+  else
+    *out = (choice){panel, plan};
+  fe_chosen chosen = {
+      .root = "convolution",
+      .key = key,
+      .node = fe_loc_node(ir, ir->loc),
+      .n = 2,
+      .knob = {{"algorithm", out->plan.tile}, {"panel", out->panel}}};
+  fe_schedules_note(l->schedules, &chosen);
+}
+
+static choice choose(fe_layout *l, const conv_op *c) {
+  const fe_layout_window *w = &c->win;
+  bool direct_only =
+      w->dilation[0] != 1 || w->dilation[1] != 1 || has_whole_weights(c);
+  choice out = {.panel = fe_conv_choose_panel(l->target, &c->shape)};
+  if (!direct_only)
+    out.plan =
+        fe_winograd_choose(l->target, &c->shape, fe_dim_static(c->out.n));
+  if (l->schedules)
+    use_file(l, c, direct_only, &out);
+  return out;
+}
+
 MlirValue fe_layout_conv_root(fe_layout *l, MlirValue x, conv_op *c) {
   fe_ir *ir = l->ir;
   fe_conv_shape *s = &c->shape;
   bool known = !fe_is_null(fe_layout_known(l, x));
   s->plain = !known && s->groups == 1 && s->channels < (int64_t)l->lanes / 2;
-  int64_t panel = fe_conv_choose_panel(l->target, s), count;
+  choice how = choose(l, c);
+  int64_t panel = how.panel, count;
   float *data =
       fe_conv_pack_weights(ir->arena, l->lanes, panel, s, c->weights, &count);
   MlirValue in[3] = {s->plain ? fe_layout_plane(l, x) : fe_layout_pack(l, x),
                      fe_constant(ir, "weights", FE_F32, 1, &count, data),
                      bias_of(l, c)};
   const fe_layout_window *w = &c->win;
-  fe_winograd_plan plan =
-      w->dilation[0] == 1 && w->dilation[1] == 1 && !has_whole_weights(c)
-          ? fe_winograd_choose(l->target, s, fe_dim_static(c->out.n))
-          : (fe_winograd_plan){0};
-  if (plan.tile)
-    return winograd(l, c, plan, panel, in);
+  if (how.plan.tile)
+    return winograd(l, c, how.plan, panel, in);
   MlirNamedAttribute attrs[] = {fe_at_i64s(ir, "kernel", 2, w->kernel),
                                 fe_at_i64s(ir, "strides", 2, w->stride),
                                 fe_at_i64s(ir, "dilations", 2, w->dilation),

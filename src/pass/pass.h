@@ -8,6 +8,7 @@
 #define FE_PASS_H
 
 #include "ir/ir.h"
+#include "kernel/schedules.h"
 #include "target/target.h"
 
 /// What passes may ask about the compilation.
@@ -21,6 +22,8 @@ typedef struct fe_pass_options {
   fe_status (*evaluate)(fe_ir *ir, MlirModule module,
                         const struct fe_pass_options *o, unsigned n,
                         const void **data);
+  /// Choices from a file, and notes of what is chosen; NULL: neither.
+  fe_schedules *schedules;
 } fe_pass_options;
 
 /// One pass: rewrites the module in place (or replaces *module). On failure
