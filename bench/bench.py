@@ -31,6 +31,7 @@ import ferrule  # noqa: E402
 LIST = ["mnist8", "blazeface_front", "silero_vad_v6", "ppocr2_cls",
         "ppocr4_det", "resnet50", "mobilenetv2", "bert_base_s128",
         "light_squeezenet", "light_densenet121", "mm_1024_1024_1024", "cv_64_56_64_3_1_1",
+        "nbits_1_4096_4096_4", "nbits_128_4096_4096_4",
         "trees_100_6_1", "trees_100_6_1000", "trees_1000_8_1000",
         "forest_100_12_1000"]
 TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64,

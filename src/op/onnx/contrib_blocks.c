@@ -3,11 +3,13 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MatMulNBits and MatMulBnb4: constant weights of 2, 4 and 8 bits with a scale
-// per block are written out as floats. GatherBlockQuantized takes rows as they
+// MatMulNBits: constant weights of 2, 4 and 8 bits with a scale per block, which
+// BlockProduct multiplies as they are. MatMulBnb4: weights of 4 bits
+// are written out as floats. GatherBlockQuantized takes rows as they
 // lie and makes floats of those only.
 //
 //===----------------------------------------------------------------------===//
+#include "op/block_product.h"
 #include "op/compose.h"
 
 #include <inttypes.h>
@@ -75,30 +77,49 @@ static fe_status read_blocks(fe_node *n, blocks *b) {
   return FE_OK;
 }
 
+static unsigned number_at(const void *user, int64_t row, int64_t at) {
+  const blocks *b = user;
+  int64_t blob = (b->size * b->bits + 7) / 8;
+  const uint8_t *data = b->data.data;
+  return unpack(data + (row * b->per_row + at / b->size) * blob, at % b->size,
+                b->bits);
+}
+
+static double scale_at(const void *user, int64_t row, int64_t block) {
+  const blocks *b = user;
+  return fe_const_f64(&b->scales, row * b->per_row + block);
+}
+
+static double zero_at(const void *user, int64_t row, int64_t block) {
+  const blocks *b = user;
+  int64_t zero_row = (b->per_row * b->bits + 7) / 8;
+  if (!b->has_zeros)
+    return (double)(1 << (b->bits - 1));
+  if (!b->packed_zeros)
+    return fe_const_f64(&b->zeros, row * b->per_row + block);
+  const uint8_t *zeros = b->zeros.data;
+  return unpack(zeros + row * zero_row, block, b->bits);
+}
+
 /// The weights as [K][N].
 static MlirValue written_out(fe_ir *ir, const blocks *b) {
   float *out = FE_NEW_N(ir->arena, float, (size_t)(b->n * b->k));
-  int64_t blob = (b->size * b->bits + 7) / 8;
-  int64_t zero_row = (b->per_row * b->bits + 7) / 8;
-  const uint8_t *data = b->data.data, *zeros = b->zeros.data;
   for (int64_t y = 0; y < b->n; ++y)
     for (int64_t x = 0; x < b->k; ++x) {
-      int64_t block = x / b->size;
-      double q =
-          unpack(data + (y * b->per_row + block) * blob, x % b->size, b->bits);
-      // Scale and zero point may be those of another block.
-      if (b->has_groups)
-        block = fe_const_i64(&b->groups, x);
-      double zero = (double)(1 << (b->bits - 1));
-      if (b->packed_zeros)
-        zero = unpack(zeros + y * zero_row, block, b->bits);
-      else if (b->has_zeros)
-        zero = fe_const_f64(&b->zeros, y * b->per_row + block);
-      double scale = fe_const_f64(&b->scales, y * b->per_row + block);
-      out[x * b->n + y] = (float)((q - zero) * scale);
+      int64_t block = b->has_groups ? fe_const_i64(&b->groups, x) : x / b->size;
+      double v = number_at(b, y, x) - zero_at(b, y, block);
+      out[x * b->n + y] = (float)(v * scale_at(b, y, block));
     }
   const int64_t dims[2] = {b->k, b->n};
   return fe_constant(ir, "weights", FE_F32, 2, dims, out);
+}
+
+/// Whether element i is of block i / size.
+static bool in_order(const blocks *b) {
+  for (int64_t i = 0; b->has_groups && i < b->k; ++i)
+    if (fe_const_i64(&b->groups, i) != i / b->size)
+      return false;
+  return true;
 }
 
 /// a by weights of f32, plus bias.
@@ -115,7 +136,15 @@ static fe_status expand_n_bits(fe_node *n, MlirValue *results) {
   blocks b = {0};
   if (fe_node_require(n, 3) || read_blocks(n, &b))
     return FE_FAILED;
-  return product(n, written_out(n->ir, &b), fe_node_in(n, 5), results);
+  fe_blocks packed = {b.n, b.k,       b.size,   (unsigned)b.bits,
+                      &b,  number_at, scale_at, zero_at};
+  if (!in_order(&b) || !fe_blocks_pack(&packed))
+    return product(n, written_out(n->ir, &b), fe_node_in(n, 5), results);
+  MlirValue a = fe_node_in(n, 0);
+  fe_dtype t = fe_x_type(a);
+  MlirValue v = fe_block_product(n->ir, fe_x_cast(n->ir, a, FE_F32), &packed);
+  return fe_node_done(
+      fe_x_plus(n->ir, fe_x_cast(n->ir, v, t), fe_node_in(n, 5)), results);
 }
 
 //===-- MatMulBnb4 ----------------------------------------------------------//
@@ -283,7 +312,8 @@ const fe_op_row fe_family_contrib_blocks[] = {
      .attrs = n_bits_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_n_bits,
-     .limits = "constant weights, which are written out as f32"},
+     .limits = "constant weights; with a g_idx that is out of order they are "
+               "written out as f32"},
     {.name = "MatMulBnb4",
      .domain = "com.microsoft",
      .since = 1,
