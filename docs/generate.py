@@ -39,8 +39,8 @@ Printed from the operator table (`docs/generate.py`, `ferrule operators`).
   standard; `?` may be absent, `*` any number.
 - *types*: element types per variable. `float` is f16, bf16, f32, f64; `int`
   all integers of 8 to 64 bits, `sint` and `uint` the signed and unsigned ones;
-  `real` is `float` and `int`; `numeric` also complex numbers; `small` floats
-  of 8 bits and everything of 4 and 2; `all` every element type; `any` also
+  `real` is `float` and `int`; `numeric` also complex numbers; `float8` those
+  with a sign; `small` these, f8e8m0 and everything of less than 8 bits; `all` every element type; `any` also
   what is no tensor. A type here is one that the standard admits and the
   importer accepts.
 - *limits*: what is refused, with a message, although the standard allows it.

@@ -327,23 +327,26 @@ typedef struct pass {
   MlirValue taps;
 } pass;
 
-/// A sum as an element of the result; integers are cut, or rounded after
-/// antialiasing, and saturate.
-static MlirValue finished(pass *p, MlirValue v) {
-  fe_ir *ir = p->ir;
-  fe_dtype t = p->to;
+MlirValue fe_interpolated(fe_ir *ir, fe_dtype t, MlirValue v) {
+  MlirType sum = mlirValueGetType(v), type = fe_compute_type(ir, t);
   if (fe_dtype_is_float(t))
-    return fe_convert(ir, v, fe_compute_type(ir, t), false, false);
+    return fe_convert(ir, v, type, false, false);
   unsigned bits = t == FE_BOOL ? 1 : fe_dtype_bits(t);
   bool is_signed = fe_dtype_is_signed(t);
   double high = ldexp(1, (int)(bits - is_signed)), low = is_signed ? -high : 0;
   // The largest float below a large power of two.
-  high = bits > 16 ? high * (1 - ldexp(1, -24)) : high - 1;
-  if (p->r->antialias)
-    v = fe_math(ir, "roundeven", v);
-  v = fe_max(ir, fe_min(ir, v, fe_float(ir, p->sum, high)),
-             fe_float(ir, p->sum, low));
-  return fe_convert(ir, v, fe_compute_type(ir, t), false, !is_signed);
+  unsigned digits = mlirTypeEqual(sum, ir->f64) ? 53 : 24;
+  high = bits > digits ? high * (1 - ldexp(1, -(int)digits)) : high - 1;
+  v = fe_max(ir, fe_min(ir, v, fe_float(ir, sum, high)),
+             fe_float(ir, sum, low));
+  return fe_convert(ir, v, type, false, !is_signed);
+}
+
+/// A sum as an element of the result; integers are rounded after antialiasing.
+static MlirValue finished(pass *p, MlirValue v) {
+  if (p->r->antialias && !fe_dtype_is_float(p->to))
+    v = fe_math(p->ir, "roundeven", v);
+  return fe_interpolated(p->ir, p->to, v);
 }
 
 static MlirValue table_entry(pass *p, MlirValue row, MlirValue tap,

@@ -52,6 +52,9 @@ typedef struct fe_resize_table {
 
 fe_resize_table fe_resize_make_table(fe_lower *l, const fe_resize *r,
                                      const fe_resize_dim *d);
+/// A weighted sum v (f32, f64) of elements as an element of type t, which is
+/// what they are, in compute type: integers are cut off and saturate.
+MlirValue fe_interpolated(fe_ir *ir, fe_dtype t, MlirValue v);
 /// x with dim d->dim resized; sizes: of x, updated. Elements of type `from`
 /// become `to`.
 MlirValue fe_resize_pass(fe_lower *l, const fe_resize *r,

@@ -363,7 +363,7 @@ struct fe_op_row {
   const char *outputs; // e.g. "Y:T"
   /// Admitted element types per variable: "T=f32,f64;T2=i64", by short names
   /// (fe_dtype_short) or sets: all, numeric, real (numeric without complex),
-  /// float (f16, bf16, f32, f64), int, uint, sint, small (float8, 4 and 2
+  /// float (f16, bf16, f32, f64), int, uint, sint, float8, small (those, 4 and 2
   /// bits), any (also types that are not tensors). Checked by fe_onnx; operands
   /// of one variable must have the same type. NULL: anything.
   const char *types;

@@ -43,11 +43,10 @@ void fe_sig_parse(const char *text, fe_sig *out) {
 #define UINTS (BIT(U8) | BIT(U16) | BIT(U32) | BIT(U64))
 #define COMPLEXES (BIT(C64) | BIT(C128))
 #define FLOAT8S                                                                \
-  (BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ) |           \
-   BIT(F8E8M0))
+  (BIT(F8E4M3FN) | BIT(F8E4M3FNUZ) | BIT(F8E5M2) | BIT(F8E5M2FNUZ))
 #define NARROW                                                                 \
-  (BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) | BIT(F6E2M3) |         \
-   BIT(F6E3M2))
+  (BIT(F8E8M0) | BIT(U4) | BIT(I4) | BIT(F4E2M1) | BIT(U2) | BIT(I2) |         \
+   BIT(F6E2M3) | BIT(F6E3M2))
 
 static const struct {
   const char *name;
@@ -61,6 +60,7 @@ static const struct {
     {"int", SINTS | UINTS},
     {"sint", SINTS},
     {"uint", UINTS},
+    {"float8", FLOAT8S},
     {"small", FLOAT8S | NARROW},
     {"any", FE_SIG_ANY},
 };

@@ -27,6 +27,14 @@ UNITS = {"exact": 0, "function": 8, "cancel": 8, "sum": 32, "slope": 32, "cut": 
 HALF_UNITS = {"exact": 0, "function": 2, "cancel": 2, "sum": 2, "slope": 2, "cut": 2}
 
 
+COMPLEX = T.COMPLEX64, T.COMPLEX128
+
+
+def _parts(x):
+    """Real and imaginary ones."""
+    return np.stack([x.real, x.imag], -1)
+
+
 def tolerance(number, spread, want, largest_input):
     units = (UNITS if number in (T.FLOAT, T.DOUBLE) else HALF_UNITS)[spread]
     finite = np.abs(want[np.isfinite(want)])
@@ -43,11 +51,15 @@ def difference(got, want, number, spread, largest_input=0.):
     """None, or what differs: a text."""
     if got.shape != want.shape:
         return f"shape {list(got.shape)}, not {list(want.shape)}"
-    if number not in EPSILON:
+    if number not in EPSILON and number not in COMPLEX:
         wrong = np.asarray(got != want, bool)
         if spread == "cut" and got.dtype.kind in "iu":
             wrong &= np.abs(got.astype(np.int64) - want.astype(np.int64)) > 1
     else:
+        if number in COMPLEX:
+            real = T.FLOAT if number == T.COMPLEX64 else T.DOUBLE
+            return difference(_parts(got), _parts(want), real, spread,
+                              largest_input)
         with np.errstate(all="ignore"):
             w, g = want.astype(np.float64), got.astype(np.float64)
             off = np.abs(g - w)

@@ -29,13 +29,15 @@ NUMBERS = {"float": T.FLOAT, "double": T.DOUBLE, "float16": T.FLOAT16,
            "float8e5m2fnuz": T.FLOAT8E5M2FNUZ, "int4": T.INT4,
            "uint4": T.UINT4, "int2": T.INT2, "uint2": T.UINT2,
            "float4e2m1": T.FLOAT4E2M1, "float8e8m0": T.FLOAT8E8M0,
-           "string": T.STRING}
+           "string": T.STRING, "complex64": T.COMPLEX64,
+           "complex128": T.COMPLEX128}
 NAMES = {number: name for name, number in NUMBERS.items()}
 FLOATS = (T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16)
 BYTES = T.FLOAT8E4M3FN, T.FLOAT8E4M3FNUZ, T.FLOAT8E5M2, T.FLOAT8E5M2FNUZ
+COMPLEX = T.COMPLEX64, T.COMPLEX128
 SMALL = (*BYTES, T.INT4, T.UINT4, T.INT2, T.UINT2, T.FLOAT4E2M1)
 # Types that an input or a constant of a case may have now.
-TESTED = {*SMALL, T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16, T.INT8, T.INT16, T.INT32,
+TESTED = {*SMALL, *COMPLEX, T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16, T.INT8, T.INT16, T.INT32,
           T.INT64, T.UINT8, T.UINT16, T.UINT32, T.UINT64, T.BOOL, T.STRING}
 WORDS = ("", "a", "b", "ab", "A", "zebra", "Straße", "日本", "two words", "-1", "0")
 UNRANKED = "any shape"
@@ -113,6 +115,7 @@ class Case:
     types: dict       # type variables as drawn
     spread: str = "function"  # how far results may be off; see compare.py
     wide: bool = True         # f16, bf16 may be computed in f32 and rounded
+    by_parts: bool = False    # complex numbers: linear in them
     random: bool = False      # only types and shapes are compared
     # Another case with the same results, for references that lack the opset.
     stand_in: "Case" = None
@@ -252,6 +255,12 @@ class Draw:
             return self.rng.choice(np.array(WORDS, object), shape)
         if number == T.BOOL:
             return self.rng.random(shape) < .5
+        if number in COMPLEX:
+            real = numpy_type(T.DOUBLE if number == T.COMPLEX128 else T.FLOAT)
+            low, high = (-9, 9) if free else (low, high)
+            x, y = (self.rng.uniform(low, high, shape).astype(real)
+                    for _ in range(2))
+            return np.asarray(x + 1j * y, kind)
         if number in FLOATS or "float" in NAMES[number]:
             if free:
                 scale = float(self.rng.choice([1, 1, 1, 10, .1]))

@@ -1,4 +1,5 @@
 """What a case's results should be: by ONNX Runtime, else by onnx itself."""
+import dataclasses
 import os
 
 os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = "0"
@@ -8,7 +9,7 @@ import onnxruntime  # noqa: E402
 from onnx import TensorProto, version_converter  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from draw import BYTES, SMALL, mapped, numpy_type  # noqa: E402
+from draw import BYTES, COMPLEX, SMALL, mapped, numpy_type  # noqa: E402
 from model import HALVES, model_of, output_types, widened  # noqa: E402
 
 onnxruntime.set_default_logger_severity(4)
@@ -65,6 +66,8 @@ def _rounded(case, arrays, types):
         kind = numpy_type(t) if t else object if a.dtype.kind == "U" \
             else a.dtype
         with np.errstate(all="ignore"):
+            if a.dtype.kind == "O" and t == TensorProto.STRING:
+                a = np.frompyfunc(lambda v: v or "", 1, 1)(a)  # filled with 0
             bits = t in SMALL and a.dtype == np.uint8  # from ONNX Runtime
             return a.view(kind) if bits else a.astype(kind)
     return [mapped(a, lambda a: rounded(a, t)) for a, t in zip(arrays, types)]
@@ -72,6 +75,8 @@ def _rounded(case, arrays, types):
 
 def results(case, programs=tuple(PROGRAMS)):
     """(program, arrays) of the first that can, or (None, why none can)."""
+    if case.by_parts:
+        return _by_parts(case, programs)
     types, why = output_types(case), []
     asked = case.stand_in or case
     wide = widened(asked)
@@ -99,10 +104,34 @@ def results(case, programs=tuple(PROGRAMS)):
     return None, "; ".join(why)
 
 
+def _by_parts(case, programs):
+    """Of complex numbers, the real and the imaginary part by themselves."""
+    done = []
+    for part in np.real, np.imag:
+        values = [dataclasses.replace(
+            v, array=np.ascontiguousarray(part(v.array)), type=TensorProto.FLOAT
+            if v.type == TensorProto.COMPLEX64 else TensorProto.DOUBLE)
+            if v.type in COMPLEX else v for v in case.values]
+        program, found = results(dataclasses.replace(
+            case, values=values, by_parts=False), programs)
+        if not program:
+            return None, found
+        done.append(found)
+    return program, [a + 1j * b.astype(np.result_type(b, np.complex64))
+                     for a, b in zip(*done)]
+
+
+def _wide(array):
+    """Numbers in double precision; strings as they are."""
+    if array.dtype.kind == "O":
+        return array
+    return array.astype(np.complex128 if array.dtype.kind == "c"
+                        else np.float64)
+
+
 def _formula(case):
     with np.errstate(all="ignore"):
-        found = case.formula(*[mapped(v.array, lambda a: a.astype(np.float64))
-                               for v in case.values])
+        found = case.formula(*[mapped(v.array, _wide) for v in case.values])
     return found if isinstance(found, list) else [found]
 
 

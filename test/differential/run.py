@@ -27,7 +27,7 @@ import time
 import onnx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+sys.path[:0] = [HERE, os.path.join(HERE, "..")]
 import families  # noqa: E402
 from draw import GROUP  # noqa: E402
 

@@ -28,6 +28,8 @@ from explained import explained  # noqa: E402
 from model import model_of, save  # noqa: E402
 
 MEMORY = 16 << 30
+SINGLE = {onnx.TensorProto.DOUBLE: onnx.TensorProto.FLOAT,
+          onnx.TensorProto.COMPLEX128: onnx.TensorProto.COMPLEX64}
 
 
 def case_of(op, seed, index):
@@ -91,8 +93,8 @@ def compared(case, want, found, single=False):
         if case.random:
             return None if g.shape == w.shape else f": shape {g.shape}"
         number = onnx.helper.np_dtype_to_tensor_dtype(w.dtype)
-        if single and number == onnx.TensorProto.DOUBLE:
-            number = onnx.TensorProto.FLOAT
+        if single:
+            number = SINGLE.get(number, number)
         text = difference(g, w, number, case.spread, largest)
         return text and f": {text}"
 

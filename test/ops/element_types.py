@@ -136,9 +136,11 @@ for mode in "up", "down", "nearest":
                saturate=saturate, want=[want.astype(E8M0)])
 f.refused("Cast", [x], opset=25, to=24, round_mode="away")
 f.refused("Cast", [x], opset=25, to=77)
-for t in np.complex64, ml.int4, E8M0:
+for t in ml.int4, E8M0:
     f.refused("ScatterND", [np.ones(3, t), np.array([[0]]), np.ones(1, t)],
               opset=25, reduction="add")
+f.refused("ScatterND", [np.ones(3, np.complex64), np.array([[0]]),
+                        np.ones(1, np.complex64)], opset=25, reduction="mul")
 # Without saturation.
 x = np.array([0, -0., 1, 1e9, -1e9, np.inf, -np.inf, np.nan, 464, 465, 247,
               248, 61439, 61440, -61440], np.float32)

@@ -165,7 +165,7 @@ class Family:
                     r = a = 0
                 w, g = w.astype(np.float32), g.astype(np.float32)
                 ok = np.allclose(g, w, r, a, equal_nan=True)
-            elif w.dtype.kind == "f":
+            elif w.dtype.kind in "fc":
                 ok = np.allclose(g, w, r, a, equal_nan=True)
             else:
                 ok = np.array_equal(g, w)
@@ -174,9 +174,9 @@ class Family:
                 return
             if not ok:
                 wide = np.complex128 if w.dtype.kind == "c" else np.float64
-                bad = np.argwhere(~np.isclose(
-                    g.astype(wide), w.astype(wide), r, a,
-                    equal_nan=True))[0] if w.size else []
+                bad = g != w if w.dtype.kind in "biu" else ~np.isclose(
+                    g.astype(wide), w.astype(wide), r, a, equal_nan=True)
+                bad = np.argwhere(bad)[0] if w.size else []
                 at = tuple(bad)
                 self.fail(what, f"{name}{list(at)} is {g[at]}, not {w[at]}")
                 return False

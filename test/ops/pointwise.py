@@ -32,6 +32,21 @@ for t in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16,
     for dynamic in False, True:
         f.case("Erf", [x], reference="onnx", dynamic=dynamic, opset=13)
 
+# A limit that is not given is the type's largest number, from opset 6 on.
+for t, largest in (np.float16, 65504), (np.float32, 3.4028234663852886e38), \
+        (np.float64, np.finfo(np.float64).max):
+    x = np.array([-np.inf, -3, np.nan, 0, 3, np.inf, largest], t)
+    for low, high in (None, None), (-1, None), (None, 1), (-np.inf, np.inf):
+        bounds = [None if b is None else np.array(b, t) for b in (low, high)]
+        want = np.clip(x, -largest if low is None else low,
+                       largest if high is None else high).astype(t)
+        for dynamic in False, [0]:
+            f.case("Clip", [x, *bounds], dynamic=dynamic, want=[want])
+    limits = {} if t == np.float16 else {"min": -1.}
+    want = np.clip(x, -1 if limits else -np.inf,
+                   np.inf if t == np.float16 else 3.4028234663852886e38)
+    f.case("Clip", [x], opset=6, want=[want.astype(t)], **limits)
+
 # Sums of halves are rounded once.
 for op in "Sum", "Mean":
     for count in 1, 2, 3, 5:

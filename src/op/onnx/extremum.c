@@ -12,6 +12,7 @@
 #include "op/scalar.h"
 
 #include <float.h>
+#include <math.h>
 
 FE_SCALAR(maximum) {
   FE_UNUSED;
@@ -81,17 +82,25 @@ static fe_status expand_mean(fe_node *n, MlirValue *results) {
 
 /// Before opset 11 the limits are attributes; opset 6 has the largest floats
 /// as defaults, which limit nothing.
+/// A limit that is not given is the type's largest number, from opset 6 on, of
+/// f32 before opset 11: so infinities become that.
 static fe_status upgrade_clip(fe_node *n) {
-  if (n->opset >= 11 || n->in.n != 1 || fe_is_null(n->in.at[0]))
+  if (!n->in.n || fe_is_null(n->in.at[0]))
     return FE_OK;
-  fe_dtype t = fe_dtype_of_elem(fe_elem_of(n->in.at[0]));
+  fe_dtype t = fe_x_type(n->in.at[0]);
   const char *const names[] = {"min", "max"};
+  double largest = t == FE_F64    ? DBL_MAX
+                   : t == FE_F16  ? 65504
+                   : t == FE_BF16 ? ldexp(255, 120)
+                                  : FLT_MAX;
+  if (n->opset < 11)
+    largest = t == FE_F16 ? INFINITY : FLT_MAX;
   for (unsigned i = 0; i < 2; ++i) {
-    fe_node_attr *a = fe_node_attr_find(n, names[i]);
-    if (a && (a->f <= -FLT_MAX || a->f >= FLT_MAX))
-      fe_node_attr_remove(n, names[i]);
-    else
+    if (n->opset < 11)
       fe_node_attr_to_input(n, names[i], i + 1, t);
+    bool given = i + 1 < n->in.n && !fe_is_null(n->in.at[i + 1]);
+    if (!given && n->opset >= 6 && fe_dtype_is_float(t))
+      fe_node_input_scalar(n, i + 1, t, i ? largest : -largest);
   }
   return FE_OK;
 }

@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/complex.h"
+#include "op/interpolation.h"
 #include "op/sliding.h"
 
 #include <inttypes.h>
@@ -55,10 +57,8 @@ static fe_status infer_sample(fe_infer *f) {
   if (strcmp(padding, "zeros") && strcmp(padding, "border") &&
       strcmp(padding, "reflection"))
     return fe_infer_error(f, NULL, "padding_mode cannot be '%s'", padding);
-  if (!nearest && !fe_dtype_is_float(fe_in_dtype(f, 0)))
-    return fe_infer_error(f, NULL,
-                          "only floats can be sampled by other modes than "
-                          "'nearest'");
+  if (!nearest && fe_in_dtype(f, 0) == FE_STRING)
+    return fe_infer_error(f, NULL, "strings can only be sampled by 'nearest'");
   fe_dims out = {.rank = x.rank, .d = {x.d[0], x.d[1]}};
   for (unsigned i = 0; i < n; ++i)
     out.d[2 + i] = grid.d[1 + i];
@@ -75,6 +75,7 @@ typedef struct sampler {
   unsigned n, taps;
   bool zeros, border, aligned, nearest;
   MlirType real;                          // of coordinates and weights
+  MlirType sum;                           // of weighted elements
   MlirValue index[FE_MAX_RANK][MAX_TAPS]; // per dim
   MlirValue weight[FE_MAX_RANK][MAX_TAPS];
   MlirValue valid[FE_MAX_RANK][MAX_TAPS]; // zeros: inside the image
@@ -189,7 +190,6 @@ static void locate(sampler *s, unsigned d, MlirValue v, MlirValue size) {
 static MlirValue sample(sampler *s, MlirValue *at) {
   fe_ir *ir = s->ir;
   fe_dtype t = s->l->in_type[0];
-  MlirType type = fe_compute_type(ir, t);
   unsigned total = 1;
   for (unsigned d = 0; d < s->n; ++d)
     total *= s->taps;
@@ -208,13 +208,17 @@ static MlirValue sample(sampler *s, MlirValue *at) {
     }
     MlirValue v = fe_get(&s->k, s->k.in[0], t, 2 + s->n, at);
     if (s->zeros)
-      v = fe_select(ir, valid, v, fe_number(ir, type, 0));
+      v = fe_select(ir, valid, v, fe_number(ir, mlirValueGetType(v), 0));
     if (s->nearest)
       return v;
-    v = fe_mul(ir, v, fe_convert(ir, weight, type, false, false));
+    bool is_unsigned = fe_dtype_is_unsigned(t) || t == FE_BOOL;
+    v = fe_convert(ir, v, s->sum, is_unsigned, false);
+    v = fe_mul(ir, v, fe_convert(ir, weight, s->sum, false, false));
     sum = fe_is_null(sum) ? v : fe_add(ir, sum, v);
   }
-  return sum;
+  if (!fe_dtype_is_float(t))
+    sum = fe_math(ir, "roundeven", sum);
+  return fe_interpolated(ir, t, sum);
 }
 
 static fe_status lower_sample(fe_lower *l) {
@@ -230,7 +234,10 @@ static fe_status lower_sample(fe_lower *l) {
                .aligned = fe_attr_i64(l->op, "align_corners", 0),
                .nearest = !strcmp(mode, "nearest")};
   s.taps = s.nearest ? 1 : !strcmp(mode, "linear") ? 2 : 4;
-  s.real = fe_compute_type(ir, fe_work_type(l->in_type[1]));
+  bool doubles = l->in_type[0] == FE_F64 || l->in_type[1] == FE_F64;
+  s.real = doubles ? ir->f64 : ir->f32;
+  bool single = fe_dtype_is_float(l->in_type[0]) && l->in_type[0] != FE_F64;
+  s.sum = single ? ir->f32 : ir->f64;
   MlirValue sizes[FE_MAX_RANK];
   sizes[0] = fe_size(l, l->in[0], 0);
   sizes[1] = fe_size(l, l->in[0], 1);
@@ -257,6 +264,7 @@ static fe_status lower_sample(fe_lower *l) {
   for (unsigned d = 0; d < s.n; ++d) {
     grid[s.n + 1] = fe_index(ir, s.n - 1 - d); // x comes first
     MlirValue v = fe_get(&s.k, s.k.in[1], l->in_type[1], rank, grid);
+    v = fe_convert(ir, v, s.real, false, false);
     locate(&s, d, v, fe_dim(ir, s.k.in[0], 2 + d));
   }
   fe_region channel = fe_loop(ir, fe_dim(ir, s.k.in[0], 1));
@@ -381,12 +389,13 @@ const fe_op_row fe_family_grid_sample[] = {
      .since = 16,
      .inputs = "X:T1, grid:T2",
      .outputs = "Y:T1",
-     .types = "T1=real,bool;T2=float",
+     .types = "T1=numeric,bool,str;T2=float",
      .attrs = sample_attrs,
+     .flags = FE_FUNCTION,
+     .expand = fe_expand_complex,
      .upgrade = upgrade_sample,
      .infer = infer_sample,
-     .lower = lower_sample,
-     .limits = "integers and bool: mode 'nearest' only"},
+     .lower = lower_sample},
     {.name = "AffineGrid",
      .since = 20,
      .inputs = "theta:T1, size:T2",

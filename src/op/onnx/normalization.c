@@ -7,7 +7,8 @@
 // Skip forms normalize all dims from `axis` on, as one. f32, and halves
 // converted to f32, are done by the row kernel, with scale and bias where they
 // have exactly the normalized dims; otherwise those are pointwise ops behind
-// it. f64 is done by generics, as are mean and deviation as outputs.
+// it. f64 is done by generics, as are mean and deviation as outputs, whose type
+// is `stash_type`, of f64 too.
 // LpNormalization divides by ReduceL1 or ReduceL2.
 //
 //===----------------------------------------------------------------------===//
@@ -37,9 +38,8 @@ static fe_status infer_normalization(fe_infer *f) {
   for (unsigned i = axis; i < d.rank; ++i)
     d.d[i] = fe_dim_const(f->ir, 1);
   int64_t stash = fe_attr_i64(f->attrs, "stash_type", FE_F32);
-  fe_dtype t = stash == FE_BF16 ? FE_BF16 : FE_F32;
-  if (fe_in_dtype(f, 0) == FE_F64)
-    t = FE_F64;
+  bool known = stash == FE_BF16 || stash == FE_F16 || stash == FE_F64;
+  fe_dtype t = known ? (fe_dtype)stash : FE_F32;
   for (unsigned i = 1; i < f->n_out; ++i)
     fe_out_tensor(f, i, t, &d);
   return FE_OK;

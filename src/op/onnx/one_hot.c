@@ -149,8 +149,30 @@ static fe_status infer_bit_cast(fe_infer *f) {
   return FE_OK;
 }
 
+/// The bits of a byte that count, those above as the type has them.
+static MlirValue own_bits(fe_ir *ir, const MlirValue *x, const void *user) {
+  fe_dtype to = *(const fe_dtype *)user;
+  if (to == FE_BOOL)
+    return fe_cmp(ir, FE_NE, x[0], fe_int(ir, ir->i8, 0));
+  MlirType bits = mlirIntegerTypeGet(ir->ctx, fe_dtype_bits(to));
+  return fe_convert(ir, fe_convert(ir, x[0], bits, false, false), ir->i8,
+                    !fe_dtype_is_signed(to), false);
+}
+
+static MlirValue bool_bits(fe_ir *ir, const MlirValue *x, const void *user) {
+  (void)user;
+  return fe_convert(ir, x[0], ir->i8, true, false);
+}
+
 static fe_status lower_bit_cast(fe_lower *l) {
   MlirValue sizes[FE_MAX_RANK];
+  fe_dtype from = l->in_type[0], to = l->out_type[0];
+  if (fe_dtype_bits(to) < 8 || (to == FE_BOOL) != (from == FE_BOOL)) {
+    l->out[0] = fe_map1(l, l->in[0], from == FE_BOOL ? FE_BOOL : FE_I8,
+                        to == FE_BOOL ? FE_BOOL : FE_I8,
+                        from == FE_BOOL ? bool_bits : own_bits, &to);
+    return FE_OK;
+  }
   fe_sizes_of(l, l->in[0], sizes);
   l->out[0] =
       fe_reshape(l, l->in[0], fe_out_elem(l, 0), fe_rank(l->in[0]), sizes);
@@ -185,7 +207,7 @@ const fe_op_row fe_family_one_hot[] = {
      .since = 26,
      .inputs = "input:T1",
      .outputs = "output:T2",
-     .types = "T1=real,bool;T2=real,bool",
+     .types = "T1=numeric,bool,small;T2=numeric,bool,small",
      .attrs = bit_cast_attrs,
      .infer = infer_bit_cast,
      .lower = lower_bit_cast},

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/complex.h"
 #include "op/interpolation.h"
 
 #include <inttypes.h>
@@ -48,6 +49,8 @@ static fe_status upgrade_resize(fe_node *n) {
 /// Upsample is rewritten as Resize.
 static fe_status expand_upsample(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
+  if (n->in.n && fe_is_complex(n->in.at[0]))
+    return fe_expand_complex(n, results);
   fe_where where = n->where;
   where.op = n->row->name;
   MlirValue scales = n->in.n > 1 ? n->in.at[1] : (MlirValue){0};
@@ -526,9 +529,11 @@ const fe_op_row fe_family_resize[] = {
      .since = 10,
      .inputs = "X:T1, roi?:T2, scales?:S, sizes?:I",
      .outputs = "Y:T1",
-     .types = "T1=real,bool,str;T2=float;S=f32;I=i64",
+     .types = "T1=numeric,bool,str;T2=float;S=f32;I=i64",
      .attrs = resize_attrs,
+     .flags = FE_FUNCTION,
      .upgrade = upgrade_resize,
+     .expand = fe_expand_complex,
      .infer = infer_resize,
      .lower = lower_resize},
     {.name = "Upsample",
@@ -536,7 +541,7 @@ const fe_op_row fe_family_resize[] = {
      .until = 9,
      .inputs = "X:T, scales?:S",
      .outputs = "Y:T",
-     .types = "T=real,bool,str;S=f32",
+     .types = "T=numeric,bool,str;S=f32",
      .attrs = upsample_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_upsample},

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/complex.h"
 #include "op/sliding.h"
 
 #include <inttypes.h>
@@ -21,6 +22,13 @@
 
 enum reduction { NONE, ADD, MUL, MAX, MIN };
 static const char *const reductions[] = {"none", "add", "mul", "max", "min"};
+
+/// Complex numbers are moved as they are, and added by their parts.
+static fe_status expand_sum(fe_node *n, MlirValue *results) {
+  const fe_node_attr *how = fe_node_attr_find(n, "reduction");
+  bool adds = how && how->s && !strcmp(how->s, "add");
+  return adds ? fe_expand_complex(n, results) : FE_OK;
+}
 
 static fe_status read_reduction(fe_lower *l, enum reduction *out) {
   const char *name = fe_attr_str(l->ir->arena, l->op, "reduction", "none");
@@ -348,6 +356,8 @@ const fe_op_row fe_family_scatter[] = {
      .outputs = "output:T",
      .types = "T=all;I=i32,i64",
      .attrs = elements_attrs,
+     .flags = FE_FUNCTION,
+     .expand = expand_sum,
      .infer = infer_elements,
      .lower = lower_elements},
     {.name = "Scatter",
@@ -356,6 +366,8 @@ const fe_op_row fe_family_scatter[] = {
      .outputs = "output:T",
      .types = "T=all;I=i32,i64",
      .attrs = elements_attrs,
+     .flags = FE_FUNCTION,
+     .expand = expand_sum,
      .infer = infer_elements,
      .lower = lower_elements},
     {.name = "ScatterND",
@@ -364,6 +376,8 @@ const fe_op_row fe_family_scatter[] = {
      .outputs = "output:T",
      .types = "T=all;I=i64",
      .attrs = nd_attrs,
+     .flags = FE_FUNCTION,
+     .expand = expand_sum,
      .infer = infer_nd,
      .lower = lower_nd},
     {.name = "TensorScatter",

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 #include "op/sliding.h"
+#include "op/text.h"
 
 /// Whether an element (compute type) is not 0.
 static MlirValue is_set(fe_ir *ir, fe_dtype t, MlirValue v) {
@@ -54,10 +55,26 @@ static fe_status infer_non_zero(fe_infer *f) {
   fe_dims x;
   if (fe_in_dims(f, 0, &x))
     return FE_FAILED;
+  if (fe_in_dtype(f, 0) == FE_STRING)
+    return fe_infer_error(f, NULL, "strings are compared with an empty one");
   fe_dims out = {.rank = 2,
                  .d = {fe_dim_const(f->ir, x.rank), fe_fresh_dim(f)}};
   fe_out_tensor(f, 0, FE_I64, &out);
   return FE_OK;
+}
+
+/// Of strings: those that are not empty.
+static fe_status expand_non_zero(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  if (n->in.n != 1 || !fe_is_text(n->in.at[0]))
+    return FE_OK;
+  const fe_text nothing = {"", 0};
+  MlirValue none = fe_constant_strings(ir, "none", 0, NULL, &nothing);
+  MlirValue equal = fe_text_equal(ir, n->in.at[0], none);
+  if (fe_is_null(equal))
+    return FE_FAILED;
+  results[0] = fe_onnx1(ir, "NonZero", fe_onnx1(ir, "Not", equal));
+  return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
 }
 
 static fe_status lower_non_zero(fe_lower *l) {
@@ -166,7 +183,9 @@ const fe_op_row fe_family_select[] = {
      .since = 9,
      .inputs = "X:T",
      .outputs = "Y:I",
-     .types = "T=real,bool,small,c64,c128;I=i64",
+     .types = "T=real,bool,small,c64,c128,str;I=i64",
+     .flags = FE_FUNCTION,
+     .expand = expand_non_zero,
      .infer = infer_non_zero,
      .lower = lower_non_zero},
     {.name = "Compress",

@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/complex.h"
 #include "op/text.h"
 
 static fe_status infer_unique(fe_infer *f) {
@@ -222,9 +223,41 @@ static fe_status lower_unique(fe_lower *l) {
   return FE_OK;
 }
 
+/// Of complex numbers: of the parts, which are compared one after the other.
+static fe_status expand_complex(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  MlirValue x = n->in.at[0];
+  fe_dims d;
+  const fe_node_attr *axis = fe_node_attr_find(n, "axis");
+  const fe_node_attr *sorted = fe_node_attr_find(n, "sorted");
+  int64_t along = axis ? axis->i : 0, flat = -1;
+  if (!axis)
+    x = fe_onnx1(ir, "Reshape", x, fe_constant_i64s(ir, 1, &flat));
+  if (fe_is_null(x) || !fe_dims_of(ir, x, &d))
+    return FE_FAILED;
+  if (along < 0 && -along <= (int64_t)d.rank)
+    along += d.rank;
+  else if (along >= (int64_t)d.rank) // not the parts: reported
+    along = INT32_MAX;
+  MlirNamedAttribute a[] = {fe_at_i64(ir, "axis", along),
+                            fe_at_i64(ir, "sorted", sorted ? sorted->i : 1)};
+  MlirValue parts = fe_complex_parts(ir, x);
+  if (fe_is_null(parts))
+    return FE_FAILED;
+  MlirOperation op = fe_onnx(ir, "unique", 1, &parts, 4, 2, a);
+  if (mlirOperationIsNull(op))
+    return FE_FAILED;
+  for (unsigned i = 1; i < n->n_out && i < 4; ++i)
+    results[i] = fe_result(op, i);
+  results[0] = fe_complex_of_parts(ir, fe_result(op, 0));
+  return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
+}
+
 /// Of strings: as of their ranks, then the strings themselves.
 static fe_status expand_unique(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
+  if (n->in.n == 1 && fe_is_complex(n->in.at[0]))
+    return expand_complex(n, results);
   if (n->in.n != 1 || !fe_is_text(n->in.at[0]))
     return FE_OK;
   MlirValue x = n->in.at[0], rank = fe_text_rank(ir, x);
@@ -254,7 +287,7 @@ const fe_op_row fe_family_unique[] = {
      .since = 11,
      .inputs = "X:T",
      .outputs = "Y:T, indices?:I, inverse_indices?:I, counts?:I",
-     .types = "T=real,bool,str;I=i64",
+     .types = "T=numeric,bool,str;I=i64",
      .attrs = attrs,
      .flags = FE_FUNCTION,
      .expand = expand_unique,

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
+#include "op/complex.h"
 #include "op/sliding.h"
 
 #include <inttypes.h>
@@ -362,8 +363,10 @@ const fe_op_row fe_family_unpool[] = {
      .since = 18,
      .inputs = "input:T, image_shape:I, block_shape:I",
      .outputs = "output:T",
-     .types = "T=real,bool;I=i64",
+     .types = "T=numeric,bool;I=i64",
      .attrs = columns_attrs,
+     .flags = FE_FUNCTION,
+     .expand = fe_expand_complex,
      .infer = infer_columns,
      .lower = lower_columns},
     {0}};

@@ -3,7 +3,8 @@ import dataclasses
 
 import numpy as np
 
-from draw import FLOATS, T, numpy_type
+from draw import COMPLEX, FLOATS, T, numpy_type
+from sampling import grid_sample as exact_sample
 
 
 def upsampled(x, scales, mode):
@@ -14,7 +15,10 @@ def upsampled(x, scales, mode):
         size = int(np.floor(np.float32(n) * scale))
         at = np.arange(size, dtype=np.float32) / scale
         low = np.minimum(np.floor(at).astype(int), n - 1)
-        part = np.clip(at, 0, n - 1) - low if mode == "linear" else 0 * at
+        if mode != "linear":
+            x = np.take(x, low, axis)
+            continue
+        part = np.clip(at, 0, n - 1) - low
         part = part.reshape([-1] + [1] * (x.ndim - axis - 1))
         x = np.take(x, low, axis) * (1 - part) + \
             np.take(x, np.minimum(low + 1, n - 1), axis) * part
@@ -23,7 +27,7 @@ def upsampled(x, scales, mode):
 
 def resize(d):
     t = d.type(d.schema.inputs[0].type_str)
-    whole = t not in FLOATS
+    whole = t not in FLOATS + COMPLEX
     rank = 4 if "width_scale" in d.attributes else d.integer(1, 4)
     shape = [d.integer(1, 8) for _ in range(rank)]
     x = d.tensor(t, shape, -50 if whole else None, 50 if whole else None,
@@ -58,11 +62,16 @@ def resize(d):
                                  x.array.ndim - 1 else 1.0
                                  for k in range(x.array.ndim)])
             how["formula"] = lambda x, *_: upsampled(x, used, mode)
+        parts = []
         if "scales" in d.attributes:
-            return d.node([x], scales=[float(s) for s in scales], **how)
-        if "width_scale" in d.attributes:
-            return d.node([x], width_scale=2.0, height_scale=1.5, **how)
-        return d.node([x, d.given(scales, shape_fixed=True)], **how)
+            how["scales"] = [float(s) for s in scales]
+        elif "width_scale" in d.attributes:
+            how.update(width_scale=2.0, height_scale=1.5)
+        else:
+            parts = [d.given(scales, shape_fixed=True)]
+        case = d.node([x, *parts], **how)
+        case.by_parts = t in COMPLEX
+        return case
     coordinates = d.pick(None, "half_pixel", "pytorch_half_pixel",
                          "align_corners", "asymmetric", "tf_crop_and_resize",
                          *(("tf_half_pixel_for_nn",) if d.version < 13 else ()),
@@ -99,6 +108,7 @@ def resize(d):
                   keep_aspect_ratio_policy=d.pick("stretch", "not_larger",
                                                   "not_smaller")
                   if by_size and d.chance(.3) else None)
+    case.by_parts = t in COMPLEX
     if cut:
         as_float = [dataclasses.replace(
             v, type=wide, array=v.array.astype(numpy_type(wide)))
@@ -113,17 +123,37 @@ def grid_sample(d):
     sizes = [d.integer(1, 8 if n == 2 else 5) for _ in range(n)]
     out = [0 if d.chance(.02) else d.integer(1, 6) for _ in range(n)]
     batch = d.integer(1, 3)
-    whole = t not in FLOATS
-    modes = ("nearest",) if whole else ("nearest", "linear", "cubic") \
+    modes = ("nearest",) if t == T.STRING else ("nearest", "linear", "cubic") \
         if n == 2 else ("nearest", "linear")
-    mode = d.pick(None, *modes) if not whole else "nearest"
-    if mode and d.version < 20:
-        mode = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
+    mode = d.pick(None, *modes) if t != T.STRING else "nearest"
+    how = dict(padding_mode=d.pick(None, "zeros", "border", "reflection"),
+               align_corners=d.pick(None, 0, 1))
     x = d.tensor(t, [batch, d.integer(1, 4)] + sizes, -9, 9)
-    grid = d.tensor(u or t, [batch] + out + [n], -1.4, 1.4)
-    return d.node([x, grid], spread="sum", mode=mode,
-                  padding_mode=d.pick(None, "zeros", "border", "reflection"),
-                  align_corners=d.pick(None, 0, 1))
+    kind = u or (t if t in FLOATS else T.FLOAT)
+    grid = d.tensor(kind, [batch] + out + [n], -1.4, 1.4)
+
+    def formula(x, grid):
+        words = None
+        if x.dtype == object:  # by their numbers; the first is nothing
+            words = np.array([""] + list(x.ravel()), object)
+            x = np.arange(1., x.size + 1).reshape(x.shape)
+        y = exact_sample(x, grid, mode or "linear", how["padding_mode"] or
+                         "zeros", how["align_corners"] or 0)
+        if words is not None:
+            return words[y.astype(int)]
+        if t in FLOATS + COMPLEX:
+            return y
+        y = np.rint(y)
+        if t == T.BOOL:
+            return y > 0
+        info = np.iinfo(numpy_type(t))
+        return np.clip(y, info.min, info.max)
+    if mode and d.version < 20:
+        given = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
+    else:
+        given = mode
+    return d.node([x, grid], spread="sum" if t in FLOATS + COMPLEX else "cut",
+                  mode=given, formula=formula, **how)
 
 
 def roi_align(d):

@@ -1,7 +1,7 @@
 """Slices, pads, gathers, scatters: elements by computed places."""
 import numpy as np
 
-from draw import FLOATS, T
+from draw import COMPLEX, FLOATS, T
 
 ENDS = -2**63, 2**63 - 1
 
@@ -97,6 +97,8 @@ def gather_elements(d):
 def reduction(d, number):
     if "reduction" not in d.attributes or number in (T.BOOL, T.STRING):
         return None
+    if number in COMPLEX:
+        return d.pick(None, "none", "add")
     return d.pick(None, "none", "add", "mul",
                   *(("max", "min") if d.version >= 18 else ()))
 

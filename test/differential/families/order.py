@@ -1,7 +1,7 @@
 """Sorting and selecting by contents."""
 import numpy as np
 
-from draw import FLOATS, T
+from draw import COMPLEX, FLOATS, T
 
 
 def top_k(d):
@@ -27,11 +27,24 @@ def unique(d):
     x = d.tensor(t, shape, -3, 3)
     if t in FLOATS:
         x.array = np.round(x.array.astype(np.float32)).astype(x.array.dtype)
+    elif t in COMPLEX:
+        x.array = np.round(x.array)
     wanted = [d.chance(.8) for _ in range(4)]
     wanted[0] = wanted[0] or not any(wanted)
-    return d.node([x], outputs=wanted, spread="exact",
-                  axis=d.axis(len(shape)) if d.chance(.5) else None,
-                  sorted=d.pick(None, 0, 1))
+    axis = d.axis(len(shape)) if d.chance(.5) else None
+    ordered = d.pick(None, 0, 1)
+
+    def formula(x):
+        """onnx's evaluator takes from another axis where it is not sorted."""
+        found = np.unique(x, True, True, True, axis=axis)
+        y, at, back, count = found[0], *(v.reshape(-1) for v in found[1:])
+        if ordered == 0:
+            order = np.argsort(at)
+            y = np.take(y, order, axis or 0)
+            at, back, count = at[order], np.argsort(order)[back], count[order]
+        return [v for v, w in zip((y, at, back, count), wanted) if w]
+    return d.node([x], outputs=wanted, spread="exact", axis=axis,
+                  sorted=ordered, formula=formula)
 
 
 def non_zero(d):
@@ -39,6 +52,8 @@ def non_zero(d):
     x = d.tensor(t, d.shape(min_rank=1), -1, 1)
     if t in FLOATS:
         x.array = np.round(x.array.astype(np.float32)).astype(x.array.dtype)
+    elif t in COMPLEX:
+        x.array = np.round(x.array)
     return d.node([x], spread="exact")
 
 

@@ -3,9 +3,10 @@ import copy
 import dataclasses
 import math
 
+import ml_dtypes
 import numpy as np
 
-from draw import FLOATS, T
+from draw import FLOATS, T, numpy_type
 
 INTEGERS = (T.INT8, T.INT16, T.INT32, T.INT64, T.UINT8, T.UINT16, T.UINT32,
             T.UINT64)
@@ -125,11 +126,20 @@ def clip(d):
     ends = sorted(d.integer(0 if "uint" in str(x.array.dtype) else -5, 5)
                   for _ in range(2))
     ends = [e if d.chance(.7) else None for e in ends]
+
+    def formula(x, *_):
+        """Without a limit it is the type's own, of f32 below opset 11."""
+        kind = T.FLOAT if d.version < 11 else t
+        most = float(ml_dtypes.finfo(numpy_type(kind)).max) \
+            if t in FLOATS and d.version >= 6 else np.inf
+        return np.clip(x, -most if ends[0] is None else ends[0],
+                       most if ends[1] is None else ends[1])
     if "min" in d.attributes:
-        return d.node([x], min=ends[0] and float(ends[0]),
-                      max=ends[1] and float(ends[1]))
+        ends = [e if e is None else float(e) for e in ends]
+        return d.node([x], min=ends[0], max=ends[1], formula=formula)
     bounds = [None if e is None else d.given(np.array(e), t) for e in ends]
-    return d.node([x, *bounds], spread="exact")
+    return d.node([x, *bounds], spread="exact", wide=False,
+                  formula=formula)
 
 
 def prelu(d):

@@ -195,10 +195,22 @@ def bits(number):
 
 def bit_cast(d):
     t = d.type("T1")
-    same = [u for u in d.allowed("T2") if bits(u) == bits(t) and u != T.BOOL]
-    if t == T.BOOL:
-        same = [T.BOOL]
-    return d.node([d.tensor(t, d.shape(), special=0)], to=d.pick(*same), **WIDE)
+    x = d.tensor(t, d.shape(), special=0)
+    to = d.pick(*[u for u in d.allowed("T2") if bits(u) == bits(t)])
+    if to == T.BOOL and t != T.BOOL:  # other bits are none of its values
+        x.array = d.rng.integers(0, 2, x.array.shape).astype(
+            np.uint8).view(numpy_type(t))
+
+    def formula(_):
+        """onnx's evaluator takes the types of its bytes for those of the bits."""
+        codes = x.array.view(np.uint8) if bits(t) < 8 else x.array
+        if bits(t) < 8:
+            codes = codes & (2**bits(t) - 1)
+            if to in (T.INT2, T.INT4):
+                codes = ((codes << (8 - bits(t))).astype(np.int8)
+                         >> (8 - bits(t))).view(np.uint8)
+        return codes.view(numpy_type(to))
+    return d.node([x], to=to, formula=formula, **WIDE)
 
 
 OPS = {"QuantizeLinear": quantize, "DequantizeLinear": dequantize,
