@@ -203,3 +203,10 @@ MlirValue fe_ml_above(fe_ir *ir, MlirValue score, double threshold,
       ir, fe_onnx1(ir, "Greater", score, fe_ml_number(ir, threshold)), labels,
       1, 0);
 }
+
+fe_status fe_ml_classified(const fe_node *n, MlirValue label, MlirValue scores,
+                           MlirValue *results) {
+  if (n->n_out > 1)
+    results[1] = scores;
+  return fe_node_done(label, results);
+}

@@ -66,6 +66,10 @@ MlirValue fe_ml_choose(fe_ir *ir, MlirValue cond, const fe_ml_labels *labels,
 MlirValue fe_ml_above(fe_ir *ir, MlirValue score, double threshold,
                       const fe_ml_labels *labels);
 
+/// Sets the results of a classifier.
+FE_NODISCARD fe_status fe_ml_classified(const fe_node *n, MlirValue label,
+                                        MlirValue scores, MlirValue *results);
+
 /// Types of labels Y and scores Z.
 #define FE_ML_SCORES "T=f32,f64,i64,i32;Y=i64,str;Z=f32"
 /// A row of the table that `expand_` rewrites.

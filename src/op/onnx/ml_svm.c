@@ -237,10 +237,7 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
           : by_planes(&m, &labels, &scores, &label) ||
                 fe_ml_post(n, fe_ml_text(n, "post_transform", "NONE"), &scores))
     return FE_FAILED;
-  if (n->n_out > 1)
-    results[1] = scores;
-  results[0] = label;
-  return fe_is_null(label) ? FE_FAILED : FE_OK;
+  return fe_ml_classified(n, label, scores, results);
 }
 
 //===-- Rows ----------------------------------------------------------------//

@@ -498,9 +498,7 @@ static fe_status two_classes(trees *t, const entries *e, MlirValue score,
   if (of == 1 ? fe_ml_post(n, fe_ml_text(n, "post_transform", "NONE"), &score)
               : fe_ml_two_classes(n, !positive, &score))
     return FE_FAILED;
-  if (n->n_out > 1)
-    results[1] = score;
-  return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
+  return fe_ml_classified(n, results[0], score, results);
 }
 
 static fe_status expand_classifier(fe_node *n, MlirValue *results) {
@@ -539,9 +537,7 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
   results[0] = fe_ml_best(n->ir, v, &labels);
   if (fe_ml_post(n, fe_ml_text(n, "post_transform", "NONE"), &v))
     return FE_FAILED;
-  if (n->n_out > 1)
-    results[1] = v;
-  return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
+  return fe_ml_classified(n, results[0], v, results);
 }
 
 //===-- Rows ----------------------------------------------------------------//
