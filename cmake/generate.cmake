@@ -53,10 +53,15 @@ function(embed_runtime file)
   cmake_path(GET file STEM stem)
   set(bc ${generated_dir}/runtime_${stem}.bc)
   set(out ${generated_dir}/runtime_${stem}.c)
+  # What asks the processor is for that processor, wherever it is compiled.
+  set(kind "")
+  if(stem STREQUAL "dispatch")
+    set(kind --target=x86_64-pc-linux-gnu)
+  endif()
   add_custom_command(
     OUTPUT ${bc}
-    COMMAND ${ferrule_clang} ${FERRULE_RUNTIME_CFLAGS} -emit-llvm -c
-            -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/runtime
+    COMMAND ${ferrule_clang} ${FERRULE_RUNTIME_CFLAGS} ${kind}
+            -emit-llvm -c -I${PROJECT_SOURCE_DIR}/include -I${PROJECT_SOURCE_DIR}/runtime
             -MD -MF ${bc}.d -MT ${bc} -o ${bc} ${file}
     DEPENDS ${file} DEPFILE ${bc}.d VERBATIM)
   add_custom_command(

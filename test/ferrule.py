@@ -90,7 +90,8 @@ class ModelStruct(c.Structure):
                 ("messages", c.POINTER(c.c_char_p)),
                 ("weight_bytes", c.c_uint64),
                 ("arena_size", c.CFUNCTYPE(c.c_int64, c.POINTER(c.c_int64))),
-                ("run", c.c_void_p)]
+                ("run", c.c_void_p), ("levels", c.c_void_p),
+                ("n_levels", c.c_uint32)]
 
 
 class Diagnostic(c.Structure):

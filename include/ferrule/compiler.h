@@ -71,7 +71,10 @@ typedef struct ferrule_open_dim {
 
 /// How to compile; zero means the default everywhere.
 typedef struct ferrule_options {
-  const char *target; // "native" (default), "x86-64-v2", "-v3", "-v4"
+  /// "native" (default), "x86-64-v2", "-v3", "-v4"; for code that chooses among
+  /// several when it is run "x86-64-v2,x86-64-v4" and so on, or "multi": all.
+  /// In this process the best of them is taken.
+  const char *target;
   const char *prefix; // of exported symbols; default "ferrule"
   const char *name;   // of the model; default: the file's name
   int opt_level;      // 1..3; 0: the default, 3

@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-#define FERRULE_ABI_VERSION 2
+#define FERRULE_ABI_VERSION 3
 #define FERRULE_MAX_RANK 16
 #define FERRULE_MAX_SYMBOLS 64
 #define FERRULE_ARENA_ALIGN 64
@@ -155,7 +155,8 @@ typedef struct ferrule_run_options {
   int32_t threads; // how many parallel_for uses, for splitting
 } ferrule_run_options;
 
-typedef struct ferrule_model {
+typedef struct ferrule_model ferrule_model;
+struct ferrule_model {
   uint32_t abi_version;
   const char *name;
   const char *compiler; // "ferrule 0.1.0"
@@ -172,7 +173,13 @@ typedef struct ferrule_model {
   /// Low level; use ferrule_model_run, which checks the inputs.
   int32_t (*run)(const ferrule_tensor *inputs, ferrule_tensor *outputs,
                  void *arena, const ferrule_run_options *options);
-} ferrule_model;
+  /// Compiled for several levels of a processor (`cpu` lists them): each as a
+  /// model by itself, the lowest first. The two functions above are those of
+  /// the best that this machine has; where it has none, arena_size is INT64_MAX
+  /// and the run's status says so.
+  const ferrule_model *const *levels;
+  uint32_t n_levels; // 0: for one only
+};
 
 /// Values of the symbolic dims for these inputs; checks type, rank and dims of
 /// every input. Gives a ferrule_run_status. `symbols`: room for n_symbols.

@@ -43,26 +43,26 @@ static const char *stem(fe_arena *arena, const char *path) {
                     dot && dot != base ? (size_t)(dot - base) : strlen(base));
 }
 
+static fe_emit_options emit_options(const fe_session *s, const fe_request *r) {
+  return (fe_emit_options){.target = s->pass.target,
+                           .artifact = FE_ARTIFACT_JIT,
+                           .path = r->output,
+                           .prefix = s->options.prefix,
+                           .name = s->options.name ? s->options.name
+                                   : *r->path      ? stem(s->arena, r->path)
+                                                   : "model",
+                           .compiler = "ferrule " FERRULE_VERSION,
+                           .opt = s->pass.opt_level,
+                           .threads = (unsigned)s->options.threads,
+                           .weights_beside = s->options.weights_beside,
+                           .header = s->options.header,
+                           .profile = s->options.profile};
+}
+
 static ferrule_status emit(fe_session *s, const fe_request *r) {
-  fe_emit_options o = {.target = s->pass.target,
-                       .artifact = FE_ARTIFACT_JIT,
-                       .path = r->output,
-                       .prefix = s->options.prefix,
-                       .name = s->options.name ? s->options.name
-                               : *r->path      ? stem(s->arena, r->path)
-                                               : "model",
-                       .compiler = "ferrule " FERRULE_VERSION,
-                       .opt = s->pass.opt_level,
-                       .threads = (unsigned)s->options.threads,
-                       .weights_beside = s->options.weights_beside,
-                       .header = s->options.header,
-                       .profile = s->options.profile};
-  if (r->output && !fe_artifact_of(r->output, &o.artifact)) {
-    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.file = r->output},
-              "end its name in .so, .o, .a, .ll or .s",
-              "cannot tell what kind of file to write");
-    return FERRULE_USAGE;
-  }
+  fe_emit_options o = emit_options(s, r);
+  if (r->output && !fe_artifact_of(r->output, &o.artifact))
+    return FERRULE_USAGE; // reported before
   if (s->options.progress)
     s->options.progress(s->options.user, "emit");
   fe_jit *jit = NULL;
@@ -79,9 +79,71 @@ static ferrule_status emit(fe_session *s, const fe_request *r) {
   return FERRULE_OK;
 }
 
-static bool output_kind_is_wrong(const fe_request *r) {
+//===-- Several levels ------------------------------------------------------//
+
+typedef struct fe_ladder {
+  const fe_request *request;
+  fe_emission *emission;
+} fe_ladder;
+
+static ferrule_status add_level(fe_session *s, void *user) {
+  fe_ladder *l = user;
+  const fe_request *r = l->request;
+  fe_emit_options o = emit_options(s, r);
+  o.level = true;
+  if (!fe_artifact_of(r->output, &o.artifact))
+    return FERRULE_USAGE;
+  ferrule_status status = read_model(s, r);
+  if (status == FERRULE_OK)
+    status = fe_session_run(s, NULL);
+  if (status == FERRULE_OK &&
+      fe_emission_add(l->emission, &s->ir, s->module, &o) != FE_OK)
+    status = fe_session_failed(s);
+  return status;
+}
+
+static ferrule_status emit_levels(fe_session *s, void *user) {
+  fe_ladder *l = user;
+  fe_emit_options o = emit_options(s, l->request);
+  if (!fe_artifact_of(l->request->output, &o.artifact))
+    return FERRULE_USAGE;
+  if (s->options.progress)
+    s->options.progress(s->options.user, "emit");
+  return fe_emission_end(l->emission, &s->ir, &o) == FE_OK
+             ? FERRULE_OK
+             : fe_session_failed(s);
+}
+
+static ferrule_status compile_levels(fe_session *s, const fe_request *r) {
+  fe_emit_options o = emit_options(s, r);
+  fe_ladder l = {.request = r};
+  if (fe_emission_begin(&s->ir, &o, &l.emission) != FE_OK)
+    return fe_session_failed(s);
+  return fe_session_levels(
+      s, &(fe_levels_work){r->path, add_level, emit_levels, &l});
+}
+
+//===-- Requests ------------------------------------------------------------//
+
+/// Reports, before the work is done, what cannot be written.
+static ferrule_status check_kind(fe_session *s, const fe_request *r) {
   fe_artifact kind;
-  return r->output && !r->phase && !fe_artifact_of(r->output, &kind);
+  if (r->phase && s->n_levels) {
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "target"},
+              "name one level", "a phase is of one level at a time");
+    return FERRULE_USAGE;
+  }
+  if (r->phase || !r->output)
+    return FERRULE_OK;
+  if (!fe_artifact_of(r->output, &kind))
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.file = r->output},
+              "end its name in .so, .o, .a, .ll or .s",
+              "cannot tell what kind of file to write");
+  else if (s->n_levels && (kind == FE_ARTIFACT_LLVM || kind == FE_ARTIFACT_ASM))
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.file = r->output},
+              "name one level, or write a .so, .o or .a",
+              "LLVM IR and assembly are for one level of a processor");
+  return s->diags.errors ? FERRULE_USAGE : FERRULE_OK;
 }
 
 /// What is not given though it has to be, or is out of range; NULL: nothing.
@@ -145,12 +207,14 @@ static ferrule_status work(fe_session *s, void *user) {
   ferrule_status status = check_request(s, r);
   if (status != FERRULE_OK)
     return status;
-  if (output_kind_is_wrong(r))
-    return emit(s, r); // reports it before the work is done
+  if ((status = check_kind(s, r)) != FERRULE_OK)
+    return status;
   if ((status = fe_session_check_phase(s, r->phase)) != FERRULE_OK)
     return status;
   if ((status = check_places(s, r)) != FERRULE_OK)
     return status;
+  if (s->n_levels && !r->phase && !r->program)
+    return compile_levels(s, r);
   if ((status = read_model(s, r)) != FERRULE_OK)
     return status;
   if ((status = fe_session_run(s, r->phase)) != FERRULE_OK)

@@ -69,6 +69,14 @@ static ferrule_status session_open(fe_session *s,
   s->diags = (fe_diags){.arena = s->arena, .fn = forward, .user = s};
   s->blobs = (fe_blobs){.arena = s->arena};
   const char *name = s->options.target ? s->options.target : "native";
+  if (!fe_session_find_levels(s, name))
+    return FERRULE_USAGE;
+  if (s->n_levels) { // what runs in this process, or is only looked at
+    unsigned i = s->n_levels;
+    while (--i && !fe_target_runs_here(s->levels[i]))
+      ;
+    name = s->levels[i]->name;
+  }
   s->pass.target = fe_target_find(name, &s->target_storage);
   s->pass.evaluate = fe_evaluate;
   s->pass.opt_level = s->options.opt_level ? s->options.opt_level : 3;
@@ -77,7 +85,7 @@ static ferrule_status session_open(fe_session *s,
     for (unsigned i = 0; fe_targets[i]; i++)
       fe_buf_printf(s->arena, &known, " %s", fe_targets[i]->name);
     fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "target"},
-              fe_printf(s->arena, "choose one of: native%s", known.at),
+              fe_printf(s->arena, "choose one of: native multi%s", known.at),
               "there is no target called '%s'", name);
     return FERRULE_USAGE;
   }

@@ -9,6 +9,7 @@
 #ifndef FE_SESSION_H
 #define FE_SESSION_H
 
+#include "emit/emit.h"
 #include "ferrule/compiler.h"
 #include "import/onnx.h"
 #include "ir/ir.h"
@@ -21,6 +22,10 @@ typedef struct fe_session {
   fe_ir ir;
   ferrule_options options; // copy
   fe_target target_storage;
+  /// Where the options name several: they, the lowest first; pass.target is
+  /// then the best that this machine has.
+  const fe_target *levels[FE_MAX_LEVELS];
+  unsigned n_levels;
   fe_pass_options pass;
   fe_schedules schedules; // pass.schedules, when there is a file
   fe_file file;
@@ -37,6 +42,21 @@ typedef struct fe_session {
 ferrule_status fe_session_do(const ferrule_options *options, const char *path,
                              ferrule_status (*work)(fe_session *s, void *user),
                              void *user);
+/// What is done at each level of a model for several.
+typedef struct fe_levels_work {
+  const char *path;
+  /// In a session of the level, to be taken through `plan`.
+  ferrule_status (*level)(fe_session *s, void *user);
+  /// In the last one, with all others still open; may be NULL.
+  ferrule_status (*end)(fe_session *s, void *user);
+  void *user;
+} fe_levels_work;
+/// Does it for the levels of `s`, the lowest first.
+FE_NODISCARD ferrule_status fe_session_levels(const fe_session *s,
+                                              const fe_levels_work *w);
+/// Fills in `levels` when `names` is several; false: reported.
+bool fe_session_find_levels(fe_session *s, const char *names);
+
 /// By the name: a dump, not an ONNX model.
 bool fe_is_dump(const char *path);
 /// Reads a model: .onnx, or a dump with its phase.

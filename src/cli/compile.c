@@ -30,8 +30,8 @@ const fe_cli_option fe_compile_options[] = {
 typedef struct fe_clock {
   fe_cli *cli;
   void (*progress)(void *user, const char *phase);
-  const char *name[16];
-  double start[16];
+  const char *name[64]; // again for every level of a processor
+  double start[64];
   int n;
 } fe_clock;
 

@@ -49,7 +49,7 @@ static void print_call(MlirOperation op, void *user) {
   e->calls++;
 }
 
-static ferrule_status explain(fe_session *s, void *user) {
+static ferrule_status explain_one(fe_session *s, void *user) {
   const char *path = user;
   ferrule_status status = fe_session_read(s, path);
   if (status == FERRULE_OK)
@@ -65,6 +65,31 @@ static ferrule_status explain(fe_session *s, void *user) {
   fe_walk(fe_func_block(fe_func_find(s->module, "main")), print_call, &e);
   printf("\n%u calls of kernels\n", e.calls);
   return FERRULE_OK;
+}
+
+/// One of several, with what it shares with those below it.
+static ferrule_status explain_level(fe_session *s, void *user) {
+  ferrule_status status = explain_one(s, user);
+  if (status == FERRULE_OK)
+    status = fe_session_run(s, NULL);
+  if (status != FERRULE_OK)
+    return status;
+  const fe_weights *w = s->pass.weights;
+  int64_t more = w->bytes - (w->below ? w->below->bytes : 0);
+  printf("%.2f MB of weights: ", (double)w->own_bytes / 1e6);
+  if (w->below)
+    printf("%.2f MB are those of levels before, ",
+           (double)(w->own_bytes - more) / 1e6);
+  printf("%.2f MB are laid out for this one", (double)more / 1e6);
+  puts("\n");
+  return FERRULE_OK;
+}
+
+static ferrule_status explain(fe_session *s, void *user) {
+  if (!s->n_levels)
+    return explain_one(s, user);
+  return fe_session_levels(
+      s, &(fe_levels_work){.path = user, .level = explain_level, .user = user});
 }
 
 int fe_cli_explain(fe_cli *c, const char *path) {

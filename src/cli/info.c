@@ -176,6 +176,16 @@ static void print_arena(fe_cli *c, const ferrule_model *m) {
     printf("memory     %.2f MB of arena a run\n", (double)size / 1e6);
 }
 
+static void print_levels(const ferrule_model *m) {
+  const char *here = fe_library_level(m);
+  for (uint32_t i = 0; i < m->n_levels; i++) {
+    const ferrule_model *l = m->levels[i];
+    printf("level      %s: %.2f MB of the weights%s\n", l->cpu,
+           (double)l->weight_bytes / 1e6,
+           here && !strcmp(here, l->cpu) ? ", taken here" : "");
+  }
+}
+
 static int library_info(fe_cli *c, const char *path) {
   void *library;
   const ferrule_model *m;
@@ -187,9 +197,10 @@ static int library_info(fe_cli *c, const char *path) {
     print_library_values(m, "output", m->n_outputs, m->outputs);
     for (unsigned s = 0; s < m->n_symbols; s++)
       printf("%-10s %s\n", "open", m->symbols[s]);
-    printf("compiler   %s\nprocessor  %s\nweights    %.2f MB\n", m->compiler,
-           m->cpu, (double)m->weight_bytes / 1e6);
-    code = fe_library_fits(c, path, m);
+    printf("compiler   %s\nprocessor  %s\n", m->compiler, m->cpu);
+    print_levels(m);
+    printf("weights    %.2f MB\n", (double)m->weight_bytes / 1e6);
+    code = fe_library_fits(c, path, &m);
     if (!code)
       print_arena(c, m);
   }

@@ -251,10 +251,39 @@ int fe_library_open(fe_cli *c, const char *path, void **library,
   return 0;
 }
 
-int fe_library_fits(fe_cli *c, const char *path, const ferrule_model *model) {
-  if (!runs_here(model->cpu)) {
+const char *fe_library_level(const ferrule_model *model) {
+  uint32_t i = model->n_levels;
+  while (i && !runs_here(model->levels[i - 1]->cpu))
+    i--;
+  return i ? model->levels[i - 1]->cpu : NULL;
+}
+
+/// The level that --cpu names, of several.
+static int take_level(fe_cli *c, const char *path,
+                      const ferrule_model **model) {
+  const char *name = c->options.target;
+  const ferrule_model *m = *model;
+  if (!m->n_levels || !name || !strcmp(name, "multi") ||
+      !strcmp(name, "native"))
+    return 0;
+  for (uint32_t i = 0; i < m->n_levels; i++)
+    if (!strcmp(m->levels[i]->cpu, name)) {
+      *model = m->levels[i];
+      return 0;
+    }
+  fe_cli_error(c, "%s is not for %s, but for %s", path, name, m->cpu);
+  return EXIT_REFUSED;
+}
+
+int fe_library_fits(fe_cli *c, const char *path, const ferrule_model **which) {
+  int code = take_level(c, path, which);
+  if (code)
+    return code;
+  const ferrule_model *model = *which;
+  const char *least = model->n_levels ? model->levels[0]->cpu : model->cpu;
+  if (!runs_here(least)) {
     fe_cli_error(c, "%s is for the processor %s, which has more than this one",
-                 path, model->cpu);
+                 path, least);
     return EXIT_REFUSED;
   }
   for (size_t i = 0; i < c->options.n_dims; i++) {

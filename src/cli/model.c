@@ -21,7 +21,7 @@ int fe_loaded_open(fe_cli *c, const char *path, fe_loaded *m) {
   if (fe_is_library(path)) {
     int code = fe_library_open(c, path, &m->library, &m->model);
     if (!code)
-      code = fe_library_fits(c, path, m->model);
+      code = fe_library_fits(c, path, &m->model);
     if (code)
       return code;
   } else {

@@ -32,8 +32,11 @@ bool fe_is_library(const char *path);
 /// closed in any case, when it is not NULL.
 int fe_library_open(fe_cli *c, const char *path, void **library,
                     const ferrule_model **model);
-/// Whether it can be run with these options on this machine; an exit code.
-int fe_library_fits(fe_cli *c, const char *path, const ferrule_model *model);
+/// Whether it can be run with these options on this machine; an exit code. Of a
+/// model for several levels *model becomes the one that --cpu names.
+int fe_library_fits(fe_cli *c, const char *path, const ferrule_model **model);
+/// Of several levels the one that this machine takes; NULL: none.
+const char *fe_library_level(const ferrule_model *model);
 /// What --dim says of a symbol; -1: nothing.
 int64_t fe_symbol_option(const fe_cli *c, const char *symbol);
 

@@ -51,8 +51,6 @@ bool fe_artifact_of(const char *path, fe_artifact *out) {
 //===-- Splitting
 //----------------------------------------------------------===//
 
-typedef fe_vec(fe_unit) unit_list;
-
 static void count_op(MlirOperation op, void *user) {
   (void)op;
   ++*(unsigned *)user;
@@ -64,14 +62,23 @@ static unsigned count_ops(MlirOperation func) {
   return n;
 }
 
-static void add_unit(fe_ir *ir, unit_list *units, unsigned kinds,
-                     MlirModule module) {
+/// Where the units of a level go.
+typedef struct splitting {
+  fe_ir *ir;
+  fe_emission *to;
+  const fe_unit_job *job;
+} splitting;
+
+static void add_unit(const splitting *s, unsigned kinds, MlirModule module) {
+  fe_ir *ir = s->ir;
   fe_printed b = {.arena = ir->arena};
   mlirOperationWriteBytecode(mlirModuleGetOperation(module), fe_printed_add,
                              &b);
-  fe_unit unit = {
-      .kinds = kinds, .bytecode = b.buf.at, .bytecode_size = b.buf.n};
-  fe_push(ir->arena, units, unit);
+  fe_unit unit = {.job = s->job,
+                  .kinds = kinds,
+                  .bytecode = b.buf.at,
+                  .bytecode_size = b.buf.n};
+  fe_push(ir->arena, &s->to->units, unit);
 }
 
 /// Attributes of earlier phases mean nothing from here on, and their dialects
@@ -87,7 +94,8 @@ static void drop_attributes(MlirOperation op) {
   }
 }
 
-static void split(fe_ir *ir, MlirModule module, bool whole, unit_list *units) {
+static void split(const splitting *s, MlirModule module, bool whole) {
+  fe_ir *ir = s->ir;
   MlirBlock body = mlirModuleGetBody(module);
   MlirModule part = {NULL};
   unsigned kernels = 0, ops = 0;
@@ -109,17 +117,16 @@ static void split(fe_ir *ir, MlirModule module, bool whole, unit_list *units) {
     mlirBlockAppendOwnedOperation(mlirModuleGetBody(part), op);
     if (++kernels < UNIT_KERNELS && ops < UNIT_OPS)
       continue;
-    add_unit(ir, units, FE_UNIT_KERNELS, part);
+    add_unit(s, FE_UNIT_KERNELS, part);
     mlirModuleDestroy(part);
     part = (MlirModule){NULL};
     kernels = ops = 0;
   }
   if (!mlirModuleIsNull(part)) {
-    add_unit(ir, units, FE_UNIT_KERNELS, part);
+    add_unit(s, FE_UNIT_KERNELS, part);
     mlirModuleDestroy(part);
   }
-  add_unit(ir, units, whole ? FE_UNIT_MAIN | FE_UNIT_KERNELS : FE_UNIT_MAIN,
-           module);
+  add_unit(s, whole ? FE_UNIT_MAIN | FE_UNIT_KERNELS : FE_UNIT_MAIN, module);
 }
 
 //===-- Threads
@@ -132,7 +139,6 @@ typedef struct report {
 } report;
 
 typedef struct crew {
-  const fe_unit_job *job;
   fe_unit *units;
   unsigned n;
   atomic_uint next;
@@ -164,8 +170,7 @@ static void work(hand *h) {
     fe_ir ir;
     fe_ir_init(&ir, ctx, h->arena, &diags, &blobs);
     // main is the last unit and often the longest: it goes first.
-    if (fe_unit_emit(&ir, c->job, &c->units[(i + c->n - 1) % c->n]) ==
-        FE_FAILED)
+    if (fe_unit_emit(&ir, &c->units[c->n - 1 - i]) == FE_FAILED)
       atomic_store(&h->failed, true);
   }
   mlirContextDestroy(ctx);
@@ -199,12 +204,11 @@ static unsigned thread_count(unsigned wanted, unsigned units) {
   return n < MAX_THREADS ? n : MAX_THREADS;
 }
 
-static fe_status emit_units(fe_ir *ir, const fe_unit_job *job,
-                            unit_list *units) {
+static fe_status emit_units(fe_ir *ir, unsigned threads, fe_emission *e) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, initialize_llvm);
-  crew c = {.job = job, .units = units->at, .n = (unsigned)units->n};
-  unsigned n = thread_count(job->options->threads, c.n);
+  crew c = {.units = e->units.at, .n = (unsigned)e->units.n};
+  unsigned n = thread_count(threads, c.n);
   hand *hands = FE_NEW_N(ir->arena, hand, n);
   pthread_attr_t attr;
   pthread_attr_init(&attr);
@@ -249,46 +253,91 @@ static fe_status emit_units(fe_ir *ir, const fe_unit_job *job,
 //===-- The whole
 //----------------------------------------------------------===//
 
-static void drop_objects(unit_list *units) {
-  for (size_t i = 0; i < units->n; i++)
-    if (units->at[i].object)
-      LLVMDisposeMemoryBuffer(units->at[i].object);
+static bool is_text(const fe_emit_options *o) {
+  return o->artifact == FE_ARTIFACT_LLVM || o->artifact == FE_ARTIFACT_ASM;
+}
+
+static void drop_objects(fe_emission *e) {
+  for (size_t i = 0; i < e->units.n; i++)
+    if (e->units.at[i].object)
+      LLVMDisposeMemoryBuffer(e->units.at[i].object);
+}
+
+fe_status fe_emission_begin(fe_ir *ir, const fe_emit_options *options,
+                            fe_emission **out) {
+  *out = FE_NEW(ir->arena, fe_emission);
+  return fe_link_possible(ir->diags, options);
+}
+
+fe_status fe_emission_add(fe_emission *e, fe_ir *ir, MlirModule module,
+                          const fe_emit_options *options) {
+  fe_level *l = FE_NEW(ir->arena, fe_level);
+  fe_model_info *info = &l->info;
+  l->target = options->target;
+  l->options = *options;
+  l->job = (fe_unit_job){&l->options, info};
+  if (fe_model_info_read(ir, module, options, info) == FE_FAILED)
+    return FE_FAILED;
+  fe_checks_number(ir, module, info);
+  if (options->artifact == FE_ARTIFACT_JIT && options->profile)
+    fe_profile_instrument(ir, module, info);
+  for (unsigned i = 0; i < info->n_outputs; i++)
+    for (int32_t d = 0; d < info->outputs[i].rank; d++)
+      info->heap |= info->outputs[i].dims[d] == INT64_MIN;
+  if (fe_ir_ok(ir, "emit", module) == FE_FAILED)
+    return FE_FAILED;
+  split(&(splitting){ir, e, &l->job}, module, is_text(options));
+  fe_push(ir->arena, &e->levels, l);
+  return FE_OK;
+}
+
+/// From the units, compiled, to the artifact with its header.
+static fe_status finish(fe_ir *ir, const fe_emission *e,
+                        const fe_emit_options *options,
+                        const fe_model_info *info, fe_jit **jit) {
+  unsigned n = (unsigned)e->units.n;
+  if (options->header) {
+    const char *text = fe_model_header(ir->arena, info);
+    if (fe_file_write(ir->diags, options->header, text, strlen(text)) ==
+        FE_FAILED)
+      return FE_FAILED;
+  }
+  fe_status status = options->artifact == FE_ARTIFACT_JIT
+                         ? fe_jit_load(ir->diags, info, n, e->units.at, jit)
+                         : fe_link(ir->diags, options, info, n, e->units.at);
+  if (options->header && status == FE_FAILED)
+    unlink(options->header);
+  return status;
+}
+
+fe_status fe_emission_end(fe_emission *e, fe_ir *ir,
+                          const fe_emit_options *options) {
+  fe_model_info info;
+  if (fe_levels_merge(ir, e, options, &info) == FE_FAILED)
+    return FE_FAILED;
+  fe_status status = emit_units(ir, options->threads, e);
+  if (status == FE_OK) {
+    fe_unit unit = {0};
+    status = fe_levels_unit(ir->diags, e, options, &info, &unit);
+    fe_push(ir->arena, &e->units, unit);
+  }
+  if (status == FE_OK)
+    status = finish(ir, e, options, &info, NULL);
+  drop_objects(e);
+  return status;
 }
 
 fe_status fe_emit(fe_ir *ir, MlirModule module, const fe_emit_options *options,
                   fe_jit **jit) {
-  fe_model_info info;
-  bool in_memory = options->artifact == FE_ARTIFACT_JIT;
-  if (fe_model_info_read(ir, module, options, &info) == FE_FAILED ||
-      (!in_memory && fe_link_possible(ir->diags, options) == FE_FAILED))
+  fe_emission e = {0};
+  if (options->artifact != FE_ARTIFACT_JIT &&
+      fe_link_possible(ir->diags, options) == FE_FAILED)
     return FE_FAILED;
-  fe_checks_number(ir, module, &info);
-  if (in_memory && options->profile)
-    fe_profile_instrument(ir, module, &info);
-  for (unsigned i = 0; i < info.n_outputs; i++)
-    for (int32_t d = 0; d < info.outputs[i].rank; d++)
-      info.heap |= info.outputs[i].dims[d] == INT64_MIN;
-  if (fe_ir_ok(ir, "emit", module) == FE_FAILED)
+  if (fe_emission_add(&e, ir, module, options) == FE_FAILED)
     return FE_FAILED;
-  bool text = options->artifact == FE_ARTIFACT_LLVM ||
-              options->artifact == FE_ARTIFACT_ASM;
-  unit_list units = {0};
-  split(ir, module, text, &units);
-  fe_unit_job job = {options, &info};
-  fe_status status = emit_units(ir, &job, &units);
-  bool header = status == FE_OK && options->header;
-  if (header) {
-    const char *text = fe_model_header(ir->arena, &info);
-    status = fe_file_write(ir->diags, options->header, text, strlen(text));
-    header = status == FE_OK;
-  }
+  fe_status status = emit_units(ir, options->threads, &e);
   if (status == FE_OK)
-    status =
-        options->artifact == FE_ARTIFACT_JIT
-            ? fe_jit_load(ir->diags, &info, (unsigned)units.n, units.at, jit)
-            : fe_link(ir->diags, options, &info, (unsigned)units.n, units.at);
-  if (header && status == FE_FAILED)
-    unlink(options->header);
-  drop_objects(&units);
+    status = finish(ir, &e, options, &e.levels.at[0]->info, jit);
+  drop_objects(&e);
   return status;
 }

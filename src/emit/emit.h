@@ -38,6 +38,7 @@ typedef struct fe_emit_options {
   bool weights_beside;
   const char *header; // a C header for the model to write; NULL: none
   bool profile;       // FE_ARTIFACT_JIT: see ferrule_program_profile
+  bool level;         // one of several in the artifact: fe_emission_add
 } fe_emit_options;
 
 /// A model in this process.
@@ -50,6 +51,23 @@ bool fe_artifact_of(const char *path, fe_artifact *out);
 /// destroyed by the caller; independent of the session afterwards.
 FE_NODISCARD fe_status fe_emit(fe_ir *ir, MlirModule module,
                                const fe_emit_options *options, fe_jit **jit);
+
+/// Several levels of a processor into one artifact (.so .o .a): each is added,
+/// the lowest first, its weights planned upon those of the one before
+/// (fe_weights). What `ir` refers to has to be there until the end.
+typedef struct fe_emission fe_emission;
+enum { FE_MAX_LEVELS = 8 };
+/// Reports, before the work is done, when the artifact cannot be written.
+FE_NODISCARD fe_status fe_emission_begin(fe_ir *ir,
+                                         const fe_emit_options *options,
+                                         fe_emission **out);
+FE_NODISCARD fe_status fe_emission_add(fe_emission *e, fe_ir *ir,
+                                       MlirModule module,
+                                       const fe_emit_options *options);
+/// Compiles all; `options` of any level, but for the target.
+FE_NODISCARD fe_status fe_emission_end(fe_emission *e, fe_ir *ir,
+                                       const fe_emit_options *options);
+
 const ferrule_model *fe_jit_model(const fe_jit *jit);
 /// NULL unless emitted with `profile`.
 ferrule_profile_entry *fe_jit_profile(const fe_jit *jit, size_t *n);

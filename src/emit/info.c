@@ -113,7 +113,9 @@ static bool read_blobs(fe_ir *ir, MlirOperation module, fe_model_info *out) {
   MlirAttribute list = fe_attr(module, "krnl.blobs");
   out->n_blobs = array_size(list);
   out->blobs = FE_NEW_N(ir->arena, fe_placed_blob, out->n_blobs + 1);
-  out->weight_bytes = (uint64_t)fe_attr_i64(module, "krnl.weight_bytes", 0);
+  int64_t bytes = fe_attr_i64(module, "krnl.weight_bytes", 0);
+  out->weight_bytes = (uint64_t)bytes;
+  out->own_bytes = (uint64_t)fe_attr_i64(module, "krnl.own_bytes", bytes);
   for (unsigned i = 0; i < out->n_blobs; i++) {
     MlirAttribute pair = mlirArrayAttrGetElement(list, i);
     int64_t offset = 0;
@@ -154,8 +156,12 @@ fe_status fe_model_info_read(fe_ir *ir, MlirModule module,
                              fe_model_info *out) {
   MlirOperation m = mlirModuleGetOperation(module);
   *out = (fe_model_info){0};
-  out->prefix = options->prefix ? options->prefix : "ferrule";
-  out->name = options->name ? options->name : out->prefix;
+  const char *prefix = fe_prefix(options);
+  out->prefix = options->level
+                    ? fe_symbol_name(ir->arena, prefix, options->target->name)
+                    : prefix;
+  out->weights = fe_symbol_name(ir->arena, prefix, "weights");
+  out->name = options->name ? options->name : prefix;
   out->compiler = options->compiler ? options->compiler : "ferrule";
   out->cpu = options->target->cpu;
   out->arena_bytes = constant_arena(module);

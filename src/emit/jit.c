@@ -64,7 +64,7 @@ static fe_status place_weights(fe_diags *d, fe_jit *jit,
   madvise(at, info->weight_bytes, MADV_HUGEPAGE); // a hint: may fail
   fe_weights_copy(info, at);
   mprotect(at, info->weight_bytes, PROT_READ);
-  return bind(d, jit, fe_symbol_name(d->arena, info->prefix, "weights"), at);
+  return bind(d, jit, info->weights, at);
 }
 
 static fe_status place_profile(fe_diags *d, fe_jit *jit,

@@ -41,6 +41,12 @@ typedef struct builder {
   LLVMTypeRef ptr, i32, i64;
 } builder;
 
+static builder builder_of(LLVMModuleRef m) {
+  LLVMContextRef c = LLVMGetModuleContext(m);
+  return (builder){m, c, LLVMPointerTypeInContext(c, 0),
+                   LLVMInt32TypeInContext(c), LLVMInt64TypeInContext(c)};
+}
+
 static LLVMValueRef int32(const builder *b, uint32_t v) {
   return LLVMConstInt(b->i32, v, false);
 }
@@ -150,15 +156,7 @@ static fe_status link_parts(fe_diags *diags, LLVMModuleRef m) {
   return FE_OK;
 }
 
-static fe_status link_runtime(fe_diags *diags, LLVMModuleRef m, bool linkable) {
-  if (fe_bitcode_link(diags, m, fe_runtime_run_bc, fe_runtime_run_bc_size) ==
-          FE_FAILED ||
-      fe_bitcode_link(diags, m, fe_runtime_half_bc, fe_runtime_half_bc_size) ==
-          FE_FAILED ||
-      (linkable && fe_bitcode_link(diags, m, fe_runtime_model_bc,
-                                   fe_runtime_model_bc_size) == FE_FAILED) ||
-      link_parts(diags, m) == FE_FAILED)
-    return FE_FAILED;
+void fe_runtime_bind(LLVMModuleRef m) {
   for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
        f = LLVMGetNextFunction(f)) {
     size_t n;
@@ -168,27 +166,30 @@ static fe_status link_runtime(fe_diags *diags, LLVMModuleRef m, bool linkable) {
     else if (is_public(name))
       LLVMSetLinkage(f, LLVMWeakAnyLinkage);
   }
+}
+
+/// What any model may call by name is in the unit that chooses a level, where
+/// there are several.
+static fe_status link_runtime(fe_diags *diags, LLVMModuleRef m, bool level,
+                              bool linkable) {
+  if (fe_bitcode_link(diags, m, fe_runtime_run_bc, fe_runtime_run_bc_size) ==
+          FE_FAILED ||
+      (!level && fe_bitcode_link(diags, m, fe_runtime_half_bc,
+                                 fe_runtime_half_bc_size) == FE_FAILED) ||
+      (!level && linkable &&
+       fe_bitcode_link(diags, m, fe_runtime_model_bc,
+                       fe_runtime_model_bc_size) == FE_FAILED) ||
+      link_parts(diags, m) == FE_FAILED)
+    return FE_FAILED;
+  fe_runtime_bind(m);
   return FE_OK;
 }
 
-fe_status fe_model_build(fe_diags *diags, LLVMModuleRef m,
-                         const fe_unit_job *job) {
-  const fe_model_info *info = job->info;
-  fe_arena *arena = diags->arena;
-  fe_artifact artifact = job->options->artifact;
-  bool linkable = artifact != FE_ARTIFACT_SO && artifact != FE_ARTIFACT_JIT;
-  if (link_runtime(diags, m, linkable) == FE_FAILED)
-    return FE_FAILED;
-  LLVMContextRef c = LLVMGetModuleContext(m);
-  builder b = {m, c, LLVMPointerTypeInContext(c, 0), LLVMInt32TypeInContext(c),
-               LLVMInt64TypeInContext(c)};
-  LLVMValueRef main =
-      LLVMGetNamedFunction(m, fe_symbol_name(arena, info->prefix, "main"));
-  LLVMValueRef arena_size = LLVMGetNamedFunction(
-      m, fe_symbol_name(arena, info->prefix, "arena_size"));
-  if (!main || !arena_size)
-    return fe_error(diags, (fe_where){0}, NULL,
-                    "the module has no main or no arena_size");
+LLVMValueRef fe_model_add(fe_arena *arena, LLVMModuleRef m,
+                          const fe_model_info *info, LLVMValueRef run,
+                          LLVMValueRef arena_size, unsigned n_levels,
+                          LLVMValueRef *levels) {
+  builder b = builder_of(m);
   LLVMValueRef fields[] = {
       int32(&b, FERRULE_ABI_VERSION),
       string(&b, info->name),
@@ -202,15 +203,42 @@ fe_status fe_model_build(fe_diags *diags, LLVMModuleRef m,
       values(arena, &b, info->n_outputs, info->outputs),
       strings(arena, &b, info->n_symbols, info->symbols),
       strings(arena, &b, info->n_messages, info->messages),
-      LLVMConstInt(b.i64, info->weight_bytes, false),
+      LLVMConstInt(b.i64, n_levels ? info->weight_bytes : info->own_bytes,
+                   false),
       arena_size,
-      make_run(&b, main, info->heap),
+      run,
+      array(&b, b.ptr, n_levels, levels),
+      int32(&b, n_levels),
   };
   LLVMValueRef value =
-      LLVMConstStructInContext(c, fields, FE_COUNT(fields), false);
+      LLVMConstStructInContext(b.c, fields, FE_COUNT(fields), false);
   const char *name = fe_printf(arena, "%s_model", info->prefix);
   LLVMValueRef model = LLVMAddGlobal(m, LLVMTypeOf(value), name);
   LLVMSetInitializer(model, value);
   LLVMSetGlobalConstant(model, true);
+  return model;
+}
+
+fe_status fe_model_build(fe_diags *diags, LLVMModuleRef m,
+                         const fe_unit_job *job) {
+  const fe_model_info *info = job->info;
+  fe_arena *arena = diags->arena;
+  fe_artifact artifact = job->options->artifact;
+  bool level = job->options->level;
+  bool linkable = artifact != FE_ARTIFACT_SO && artifact != FE_ARTIFACT_JIT;
+  if (link_runtime(diags, m, level, linkable) == FE_FAILED)
+    return FE_FAILED;
+  builder b = builder_of(m);
+  LLVMValueRef main =
+      LLVMGetNamedFunction(m, fe_symbol_name(arena, info->prefix, "main"));
+  LLVMValueRef arena_size = LLVMGetNamedFunction(
+      m, fe_symbol_name(arena, info->prefix, "arena_size"));
+  if (!main || !arena_size)
+    return fe_error(diags, (fe_where){0}, NULL,
+                    "the module has no main or no arena_size");
+  LLVMValueRef model = fe_model_add(
+      arena, m, info, make_run(&b, main, info->heap), arena_size, 0, NULL);
+  if (level)
+    LLVMSetVisibility(model, LLVMHiddenVisibility);
   return FE_OK;
 }

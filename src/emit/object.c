@@ -84,7 +84,7 @@ typedef struct weights_object {
 
 fe_bytes fe_weights_object(fe_arena *arena, const fe_model_info *info,
                            bool hidden, uint16_t machine) {
-  char *symbol = fe_symbol_name(arena, info->prefix, "weights");
+  const char *symbol = info->weights;
   size_t strtab_size = strlen(symbol) + 2;
   size_t size = sizeof(weights_object) + strtab_size;
   weights_object *o = fe_alloc(arena, size);

@@ -25,17 +25,23 @@ typedef struct fe_placed_blob {
 
 typedef struct fe_model_info {
   const char *name, *prefix, *compiler, *cpu;
+  const char *weights; // symbol: of all levels
   unsigned n_inputs, n_outputs, n_symbols, n_messages, n_blobs;
   ferrule_value_info *inputs, *outputs;
   const char **symbols, **messages;
   fe_placed_blob *blobs; // by offset
-  uint64_t weight_bytes;
-  int64_t arena_bytes; // -1: depends on the symbols
-  bool heap;           // some sizes are known only during the run
-  size_t n_profile;    // of fe_profile_instrument
+  uint64_t weight_bytes; // up to the end of what this level added
+  uint64_t own_bytes;    // that it uses
+  int64_t arena_bytes;   // -1: depends on the symbols
+  bool heap;             // some sizes are known only during the run
+  size_t n_profile;      // of fe_profile_instrument
   const ferrule_profile_entry *profile;
 } fe_model_info;
 
+/// That of the public symbols.
+static inline const char *fe_prefix(const fe_emit_options *o) {
+  return o->prefix ? o->prefix : "ferrule";
+}
 /// Text of a C header for the model: what it takes and gives, sizes.
 char *fe_model_header(fe_arena *arena, const fe_model_info *info);
 /// Everything but the messages. Reports when the attributes are malformed.
@@ -74,7 +80,14 @@ typedef enum fe_unit_kind {
   FE_UNIT_KERNELS = 2
 } fe_unit_kind;
 
+/// What units of a level share; constant while the threads run.
+typedef struct fe_unit_job {
+  const fe_emit_options *options;
+  const fe_model_info *info;
+} fe_unit_job;
+
 typedef struct fe_unit {
+  const fe_unit_job *job;
   unsigned kinds;       // FE_UNIT_*, both in a module of its own
   const char *bytecode; // of the MLIR module
   size_t bytecode_size;
@@ -82,14 +95,15 @@ typedef struct fe_unit {
   unsigned natives;           // what it calls of fe_native_*, a bit each
 } fe_unit;
 
-/// What the threads share; constant while they run.
-typedef struct fe_unit_job {
-  const fe_emit_options *options;
-  const fe_model_info *info;
-} fe_unit_job;
-
-FE_NODISCARD fe_status fe_unit_emit(fe_ir *ir, const fe_unit_job *job,
-                                    fe_unit *unit);
+FE_NODISCARD fe_status fe_unit_emit(fe_ir *ir, fe_unit *unit);
+/// The code generator, for which the module is made ready. NULL: reported.
+LLVMTargetMachineRef fe_unit_machine(fe_diags *diags, const fe_emit_options *o,
+                                     LLVMModuleRef m);
+/// From LLVM IR to what the artifact is made of.
+FE_NODISCARD fe_status fe_unit_generate(fe_diags *diags, LLVMModuleRef m,
+                                        LLVMTargetMachineRef machine,
+                                        const fe_emit_options *o,
+                                        LLVMMemoryBufferRef *out);
 /// Replaces operations of the math dialect on f32 and vectors of it by calls of
 /// @fe.math.*, where the library has the function.
 void fe_mathlib_calls(fe_ir *ir, MlirModule module);
@@ -99,11 +113,44 @@ FE_NODISCARD fe_status fe_mathlib_link(fe_diags *diags, LLVMModuleRef module);
 /// Links bitcode of the runtime into the module.
 FE_NODISCARD fe_status fe_bitcode_link(fe_diags *diags, LLVMModuleRef module,
                                        const unsigned char *data, size_t size);
+/// What was linked in of the runtime becomes internal, what is public weak.
+void fe_runtime_bind(LLVMModuleRef m);
+/// Adds <prefix>_model; `levels`: addresses of models.
+LLVMValueRef fe_model_add(fe_arena *arena, LLVMModuleRef m,
+                          const fe_model_info *info, LLVMValueRef run,
+                          LLVMValueRef arena_size, unsigned n_levels,
+                          LLVMValueRef *levels);
 /// Adds <prefix>_model, with the functions it points to.
 FE_NODISCARD fe_status fe_model_build(fe_diags *diags, LLVMModuleRef module,
                                       const fe_unit_job *job);
 /// <prefix>.<name>, what symbols shared between units are called.
 char *fe_symbol_name(fe_arena *arena, const char *prefix, const char *name);
+
+//===-- Several levels: levels.c
+//-------------------------------------------===//
+
+typedef struct fe_level {
+  const fe_target *target;
+  fe_emit_options options;
+  fe_model_info info;
+  fe_unit_job job;
+  unsigned first_message; // of its own among all
+} fe_level;
+
+struct fe_emission {
+  fe_vec(fe_level *) levels;
+  fe_vec(fe_unit) units; // of all levels
+};
+
+/// What holds for all levels; *out has their weights. Also settles what they
+/// have to have in common.
+FE_NODISCARD fe_status fe_levels_merge(fe_ir *ir, const fe_emission *e,
+                                       const fe_emit_options *options,
+                                       fe_model_info *out);
+/// The public model.
+FE_NODISCARD fe_status fe_levels_unit(fe_diags *diags, const fe_emission *e,
+                                      const fe_emit_options *options,
+                                      const fe_model_info *info, fe_unit *out);
 
 //===-- Packaged libraries: native.c
 //------------------------------------------------------------------===//

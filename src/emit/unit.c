@@ -117,8 +117,8 @@ static fe_status to_llvm_dialect(fe_ir *ir, MlirModule m, unsigned kinds) {
 //===-- LLVM
 //---------------------------------------------------------------===//
 
-static LLVMTargetMachineRef machine_for(fe_diags *diags,
-                                        const fe_emit_options *o) {
+LLVMTargetMachineRef fe_unit_machine(fe_diags *diags, const fe_emit_options *o,
+                                     LLVMModuleRef m) {
   char *error = NULL;
   LLVMTargetRef target;
   if (LLVMGetTargetFromTriple(o->target->triple, &target, &error)) {
@@ -130,9 +130,14 @@ static LLVMTargetMachineRef machine_for(fe_diags *diags,
   static const LLVMCodeGenOptLevel levels[] = {
       LLVMCodeGenLevelNone, LLVMCodeGenLevelLess, LLVMCodeGenLevelDefault,
       LLVMCodeGenLevelAggressive};
-  return LLVMCreateTargetMachine(target, o->target->triple, o->target->cpu,
-                                 o->target->features, levels[o->opt & 3],
-                                 LLVMRelocPIC, LLVMCodeModelDefault);
+  LLVMTargetMachineRef machine = LLVMCreateTargetMachine(
+      target, o->target->triple, o->target->cpu, o->target->features,
+      levels[o->opt & 3], LLVMRelocPIC, LLVMCodeModelDefault);
+  LLVMSetTarget(m, o->target->triple);
+  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
+  LLVMSetModuleDataLayout(m, layout);
+  LLVMDisposeTargetData(layout);
+  return machine;
 }
 
 static LLVMAttributeRef enum_attr(LLVMContextRef c, const char *name) {
@@ -210,7 +215,7 @@ static void set_symbols(fe_arena *arena, LLVMModuleRef m,
   if (weights) {
     // Not hidden: its address comes through the global offset table, which
     // reaches any distance (the linker makes it direct when it is near).
-    const char *name = fe_symbol_name(arena, prefix, "weights");
+    const char *name = job->info->weights;
     LLVMSetValueName2(weights, name, strlen(name));
   }
 }
@@ -309,14 +314,19 @@ static fe_status generate(fe_diags *diags, LLVMModuleRef m,
   return FE_FAILED;
 }
 
+fe_status fe_unit_generate(fe_diags *diags, LLVMModuleRef m,
+                           LLVMTargetMachineRef machine,
+                           const fe_emit_options *o, LLVMMemoryBufferRef *out) {
+  set_attributes(m, o->target);
+  if (verify(diags, m) == FE_FAILED ||
+      optimize(diags, m, machine, o->opt) == FE_FAILED)
+    return FE_FAILED;
+  return generate(diags, m, machine, o->artifact, out);
+}
+
 static fe_status compile(fe_ir *ir, const fe_unit_job *job, fe_unit *unit,
                          LLVMModuleRef m, LLVMTargetMachineRef machine) {
-  const fe_emit_options *o = job->options;
   fe_diags *diags = ir->diags;
-  LLVMSetTarget(m, o->target->triple);
-  LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(machine);
-  LLVMSetModuleDataLayout(m, layout);
-  LLVMDisposeTargetData(layout);
   bind_parts(m);
   set_symbols(ir->arena, m, job);
   if (fe_mathlib_link(diags, m) == FE_FAILED ||
@@ -324,14 +334,11 @@ static fe_status compile(fe_ir *ir, const fe_unit_job *job, fe_unit *unit,
        fe_model_build(diags, m, job) == FE_FAILED))
     return FE_FAILED;
   unit->natives = fe_native_used(m);
-  set_attributes(m, o->target);
-  if (verify(diags, m) == FE_FAILED ||
-      optimize(diags, m, machine, o->opt) == FE_FAILED)
-    return FE_FAILED;
-  return generate(diags, m, machine, o->artifact, &unit->object);
+  return fe_unit_generate(diags, m, machine, job->options, &unit->object);
 }
 
-fe_status fe_unit_emit(fe_ir *ir, const fe_unit_job *job, fe_unit *unit) {
+fe_status fe_unit_emit(fe_ir *ir, fe_unit *unit) {
+  const fe_unit_job *job = unit->job;
   MlirModule m = mlirModuleCreateParse(
       ir->ctx, mlirStringRefCreate(unit->bytecode, unit->bytecode_size));
   if (mlirModuleIsNull(m))
@@ -347,7 +354,7 @@ fe_status fe_unit_emit(fe_ir *ir, const fe_unit_job *job, fe_unit *unit) {
     status = fe_error(ir->diags, (fe_where){0}, NULL,
                       "the translation to LLVM IR failed");
   if (status == FE_OK) {
-    LLVMTargetMachineRef machine = machine_for(ir->diags, job->options);
+    LLVMTargetMachineRef machine = fe_unit_machine(ir->diags, job->options, lm);
     status = machine ? compile(ir, job, unit, lm, machine) : FE_FAILED;
     if (machine)
       LLVMDisposeTargetMachine(machine);

@@ -11,6 +11,16 @@
 #include "kernel/schedules.h"
 #include "target/target.h"
 
+/// Constants that have a place among the weights. Those of several levels of a
+/// processor lie together: one begins behind the level below it, and shares
+/// what that, or one below that, has.
+typedef struct fe_weights {
+  const struct fe_weights *below; // complete; its blobs are still there
+  int64_t bytes;                  // the end; at first that of `below`
+  int64_t own_bytes;              // that this level uses
+  fe_map by_looks;                // see plan_weights.c
+} fe_weights;
+
 /// What passes may ask about the compilation.
 typedef struct fe_pass_options {
   const fe_target *target;
@@ -24,6 +34,7 @@ typedef struct fe_pass_options {
                         const void **data);
   /// Choices from a file, and notes of what is chosen; NULL: neither.
   fe_schedules *schedules;
+  fe_weights *weights; // for plan; NULL: its own
 } fe_pass_options;
 
 /// One pass: rewrites the module in place (or replaces *module). On failure
@@ -43,7 +54,8 @@ fe_status fe_pass_lower(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_group(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_schedule(fe_ir *, MlirModule *, const fe_pass_options *);
 /// Tensors of main become addresses: arena offsets, weights, caller's memory.
-FE_NODISCARD fe_status fe_plan(fe_ir *ir, MlirModule module);
+FE_NODISCARD fe_status fe_plan(fe_ir *ir, MlirModule module,
+                               fe_weights *weights);
 
 /// The phases in order; a phase is one or more passes. `import` and `emit`
 /// frame them and are not passes.

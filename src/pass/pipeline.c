@@ -10,8 +10,7 @@
 
 static fe_status run_plan(fe_ir *ir, MlirModule *module,
                           const fe_pass_options *o) {
-  (void)o;
-  return fe_plan(ir, *module);
+  return fe_plan(ir, *module, o->weights);
 }
 
 static const fe_pass optimize[] = {

@@ -33,10 +33,11 @@ static void drop_kernels(fe_plan_state *s) {
   }
 }
 
-fe_status fe_plan(fe_ir *ir, MlirModule module) {
+fe_status fe_plan(fe_ir *ir, MlirModule module, fe_weights *weights) {
   fe_plan_state *s = FE_NEW(ir->arena, fe_plan_state);
   s->ir = ir;
   s->module = module;
+  s->weights = weights ? weights : FE_NEW(ir->arena, fe_weights);
   s->func = fe_func_find(module, "main");
   s->top =
       mlirOperationIsNull(s->func) ? (MlirBlock){NULL} : fe_func_block(s->func);

@@ -12,6 +12,7 @@
 #define FE_PASS_PLAN_H
 
 #include "ir/ir.h"
+#include "pass/pass.h"
 
 /// Of everything in the arena and among the weights.
 #define FE_PLAN_ALIGN 64
@@ -157,7 +158,7 @@ typedef struct fe_plan_state {
   fe_vec(const char *) blob_names;
   fe_vec(int64_t) blob_offsets;
   fe_map blobs; // name -> offset + 1
-  int64_t weight_bytes;
+  fe_weights *weights;
 
   // The arena.
   int64_t fixed_bytes;
@@ -213,8 +214,6 @@ fe_opinfo *fe_opinfo_of(fe_plan_state *s, MlirOperation op);
 
 /// Binds symbols, lists weights, sets the attributes that describe the model.
 fe_status fe_plan_inputs(fe_plan_state *s);
-/// Offset among the weights.
-int64_t fe_plan_blob(fe_plan_state *s, const char *name, int64_t bytes);
 int64_t fe_plan_constant(fe_plan_state *s, MlirOperation constant);
 /// A large splat, which main writes into memory of its own.
 bool fe_plan_filled(MlirOperation constant);
@@ -223,6 +222,11 @@ int fe_plan_output_dtype(fe_plan_state *s, unsigned i);
 /// Whether it points to other memory, which must be copied too.
 bool fe_plan_output_points(fe_plan_state *s, unsigned i);
 void fe_plan_describe(fe_plan_state *s);
+
+//===-- plan_weights.c ------------------------------------------------------//
+
+/// Offset among the weights.
+int64_t fe_plan_blob(fe_plan_state *s, const char *name, int64_t bytes);
 
 //===-- plan_emit.c ---------------------------------------------------------//
 

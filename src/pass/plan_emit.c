@@ -425,7 +425,7 @@ fe_status fe_plan_emit(fe_plan_state *s) {
   if (!s->bad && !ir->failed) {
     ir->loc = mlirOperationGetLocation(s->func);
     emit_arena_size(s);
-    fe_llvm_global(ir, s->module, "weights", s->weight_bytes);
+    fe_llvm_global(ir, s->module, "weights", s->weights->bytes);
   }
   fe_point_restore(ir, here);
   ir->loc = loc;

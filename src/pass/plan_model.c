@@ -141,31 +141,6 @@ fe_status fe_plan_inputs(fe_plan_state *s) {
 
 //===-- Weights -------------------------------------------------------------//
 
-int64_t fe_plan_blob(fe_plan_state *s, const char *name, int64_t bytes) {
-  fe_arena *arena = s->ir->arena;
-  void *old = fe_map_get(&s->blobs, name);
-  if (old)
-    return (int64_t)((intptr_t)old - 1);
-  const fe_blob *blob = s->ir->blobs ? fe_blob_find(s->ir->blobs, name) : NULL;
-  if (blob && (int64_t)blob->size < bytes) {
-    fe_report(s->ir->diags, FE_SEV_INTERNAL, (fe_where){.attr = name}, NULL,
-              "the constant has %zu bytes, its tensor needs %lld", blob->size,
-              (long long)bytes);
-    s->bad = true;
-  }
-  if (blob)
-    bytes = (int64_t)blob->size;
-  bytes += !bytes; // an address within the weights, so that there are some
-  int64_t offset = s->weight_bytes;
-  fe_push(arena, &s->blob_names, fe_strdup(arena, name));
-  fe_push(arena, &s->blob_offsets, offset);
-  fe_map_set(arena, &s->blobs, fe_strdup(arena, name),
-             (void *)(intptr_t)(offset + 1));
-  s->weight_bytes =
-      (offset + bytes + FE_PLAN_ALIGN - 1) / FE_PLAN_ALIGN * FE_PLAN_ALIGN;
-  return offset;
-}
-
 /// Splats up to this size lie among the weights.
 #define MAX_SPLAT 4096
 
@@ -298,7 +273,11 @@ void fe_plan_describe(fe_plan_state *s) {
   fe_set_attr(
       ir, module,
       fe_named(ir, "krnl.blobs", array(ir, (unsigned)s->blob_names.n, at)));
-  fe_set_attr(ir, module, fe_at_i64(ir, "krnl.weight_bytes", s->weight_bytes));
+  if (s->weights->below)
+    fe_set_attr(ir, module,
+                fe_at_i64(ir, "krnl.own_bytes", s->weights->own_bytes));
+  fe_set_attr(ir, module,
+              fe_at_i64(ir, "krnl.weight_bytes", s->weights->bytes));
   fe_set_attr(ir, module,
               fe_at_strs(ir, "krnl.symbols", (unsigned)s->symbol_names.n,
                          s->symbol_names.at));

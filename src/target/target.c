@@ -10,6 +10,8 @@
 //===----------------------------------------------------------------------===//
 #include "target/target.h"
 
+#include "cpu.h"
+
 #include <llvm-c/Core.h>
 #include <llvm-c/TargetMachine.h>
 #include <pthread.h>
@@ -33,6 +35,8 @@ static const fe_target x86_64_v2 = {
     .l1_bytes = 32 * KIB,
     .l2_bytes = 256 * KIB,
     .l3_bytes = 8192 * KIB,
+    .needs = FE_CPU_X86_64_V2,
+    .least = "x86-64",
 };
 
 static const fe_target x86_64_v3 = {
@@ -47,6 +51,8 @@ static const fe_target x86_64_v3 = {
     .l3_bytes = 16384 * KIB,
     .fma = true,
     .half = true,
+    .needs = FE_CPU_X86_64_V3,
+    .least = "x86-64",
 };
 
 static const fe_target x86_64_v4 = {
@@ -62,6 +68,8 @@ static const fe_target x86_64_v4 = {
     .fma = true,
     .half = true,
     .masks = true,
+    .needs = FE_CPU_X86_64_V4,
+    .least = "x86-64",
 };
 
 static const fe_target aarch64 = {

@@ -26,6 +26,12 @@ typedef struct fe_target {
   bool dot_u8s8; // VNNI
   bool dot_bf16;
   bool half; // converts between f16 and f32
+  /// A level, one of several for which an artifact may hold a model: FE_CPU_*
+  /// of runtime/cpu.h. 0: it cannot be one.
+  unsigned needs;
+  /// LLVM's name of the least processor of the kind, which has to do for the
+  /// code that chooses a level.
+  const char *least;
 } fe_target;
 
 /// Lanes of f32 in a vector: 4, 8 or 16.

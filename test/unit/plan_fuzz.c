@@ -631,7 +631,7 @@ static void try_program(uint64_t seed, bool show) {
   fe_ir ir;
   fe_ir_init(&ir, ctx, u->arena, &u->diags, &blobs);
   MlirModule m = fe_parse(&ir, p->text.at, "program");
-  if (mlirModuleIsNull(m) || fe_plan(&ir, m) != FE_OK ||
+  if (mlirModuleIsNull(m) || fe_plan(&ir, m, NULL) != FE_OK ||
       fe_ir_ok(&ir, "plan", m) != FE_OK)
     fail_msg("%s", u->messages->at);
   if (show)
