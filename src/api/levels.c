@@ -52,7 +52,7 @@ bool fe_session_find_levels(fe_session *s, const char *names) {
     wanted[i] = true;
     at = at[n] ? at + n + 1 : NULL;
   }
-  for (unsigned i = 0; fe_targets[i]; i++)
+  for (unsigned i = 0; fe_targets[i] && s->n_levels < FE_MAX_LEVELS; i++)
     if (fe_targets[i]->needs && (all || wanted[i]))
       s->levels[s->n_levels++] = fe_targets[i];
   return true;

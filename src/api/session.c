@@ -76,6 +76,8 @@ static ferrule_status session_open(fe_session *s,
     while (--i && !fe_target_runs_here(s->levels[i]))
       ;
     name = s->levels[i]->name;
+    if (s->n_levels == 1)
+      s->n_levels = 0; // a list of one is that one
   }
   s->pass.target = fe_target_find(name, &s->target_storage);
   s->pass.evaluate = fe_evaluate;
