@@ -166,13 +166,14 @@ static bool fits_merge(const fe_grouping *g, const fe_member *m,
          !body_reads_group(g, m->op, gi);
 }
 
-/// Iterators that are a dim of an operand from outside of group gi.
+/// Iterators that are a dim of an operand from outside of groups gi and other.
 static uint64_t sized_iterators(const fe_grouping *g, MlirOperation op,
-                                unsigned n_operands, int gi) {
+                                unsigned n_operands, int gi, int other) {
   uint64_t seen = 0;
   for (unsigned i = 0; i < n_operands; i++) {
     int p = position(g, fe_def(fe_operand(op, i)));
-    if (p >= 0 && g->ops.at[p].group == gi)
+    int own = p < 0 ? -1 : g->ops.at[p].group;
+    if (own >= 0 && (own == gi || own == other))
       continue;
     MlirAffineMap map = fe_generic_map(op, i);
     for (intptr_t r = 0; r < mlirAffineMapGetNumResults(map); r++) {
@@ -186,16 +187,21 @@ static uint64_t sized_iterators(const fe_grouping *g, MlirOperation op,
 
 /// A reduction's extent must still be that of an operand when it is merged
 /// with what makes its input: a producer without inputs of that size (a gather,
-/// which reads by subscripts) would take the extent with it.
-static bool keeps_extent(const fe_grouping *g, const fe_member *m, int gi) {
+/// which reads by subscripts) would take the extent with it. other: a group, or
+/// -1, that becomes one with gi.
+static bool keeps_extent(const fe_grouping *g, const fe_member *m, int gi,
+                         int other) {
   if (m->is_parallel)
     return true;
   uint64_t all = (1ull << fe_generic_n_iters(m->op)) - 1;
-  uint64_t seen = sized_iterators(g, m->op, fe_n_operands(m->op), gi);
-  const fe_group *group = &g->groups.at[gi];
-  for (size_t k = 0; k < group->members.n; k++) {
-    MlirOperation op = g->ops.at[group->members.at[k]].op;
-    seen |= sized_iterators(g, op, fe_n_operands(op) - 1, gi);
+  uint64_t seen = sized_iterators(g, m->op, fe_n_operands(m->op), gi, other);
+  const int both[] = {gi, other};
+  for (unsigned i = 0; i < 2 && both[i] >= 0; i++) {
+    const fe_group *group = &g->groups.at[both[i]];
+    for (size_t k = 0; k < group->members.n; k++) {
+      MlirOperation op = g->ops.at[group->members.at[k]].op;
+      seen |= sized_iterators(g, op, fe_n_operands(op) - 1, gi, other);
+    }
   }
   return (seen & all) == all;
 }
@@ -239,7 +245,7 @@ static void decide(fe_grouping *g, int at) {
       int p = position(g, fe_def(fe_operand(m->op, i)));
       int gi = p < 0 ? -1 : g->ops.at[p].group;
       if (gi < 0 || gi == chosen || !fits_merge(g, m, i, gi) ||
-          !keeps_extent(g, m, gi))
+          !keeps_extent(g, m, gi, chosen))
         continue;
       if (!may_move(g, gi, chosen < 0 ? gi : chosen, at))
         continue;

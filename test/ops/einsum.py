@@ -28,6 +28,21 @@ for equation, shapes in (
         ("ij,jk->ik", [(0, 4), (4, 5)]), ("ij,jk->ik", [(3, 0), (0, 5)])):
     f.case("Einsum", [n(*s) for s in shapes], equation=equation,
            reference="onnx")
+# Which dims of the ellipsis are 1, only the run knows.
+for equation, sets in (
+        ("...ij,...jk->...ik", [[(2, 1, 3, 4), (5, 4, 6)],
+                                [(2, 5, 3, 4), (1, 4, 6)],
+                                [(1, 1, 2, 2), (3, 2, 1)]]),
+        ("...lmm,...i", [[(1, 1, 2, 4, 4), (1, 8, 3)],
+                         [(2, 3, 1, 2, 2), (2, 1, 5)]]),
+        ("a...,b...->ab...", [[(2, 3), (4, 1)], [(2, 1), (1, 7)],
+                              [(3, 5), (2, 5)]]),
+        ("...a,...a,...->...", [[(4, 3), (1, 3), (1,)], [(1, 2), (6, 2), (6,)],
+                                [(1, 2), (1, 2), (5,)]])):
+    f.sizes("Einsum", [[n(*s) for s in shapes] for shapes in sets],
+            equation=equation, want=lambda *x, e=equation: [np.einsum(e, *x)])
+f.refused("Einsum", [n(2, 4), n(3, 4)], equation="...i,...i", dynamic=True,
+          run_time=True)
 for t in np.float64, np.int32, np.float16:
     f.case("Einsum", [f.integers(-4, 5, 3, 4).astype(t),
                       f.integers(-4, 5, 4, 5).astype(t)],

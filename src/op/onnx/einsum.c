@@ -163,6 +163,9 @@ static fe_status infer_einsum(fe_infer *f) {
       if (mlirAffineExprIsNull(*s) || a == 1 ||
           (a == FE_DYN && b != FE_DYN && b != 1))
         *s = e;
+      else if (a == FE_DYN && b == FE_DYN && q.in[i].label[k] >= LETTERS &&
+               !fe_dim_same(*s, e))
+        *s = fe_fresh_dim(f); // either may be 1
     }
   out.rank = q.out.rank;
   for (unsigned k = 0; k < out.rank; ++k)
@@ -185,6 +188,41 @@ typedef struct einsum {
   MlirValue size[N_LABELS];
 } einsum;
 
+/// The size of a dim of the ellipsis: both, or one of them is 1.
+static MlirValue common_size(fe_lower *l, MlirValue a, MlirValue b) {
+  fe_ir *ir = l->ir;
+  int64_t x, y;
+  bool x_known = fe_size_known(a, &x), y_known = fe_size_known(b, &y);
+  if (fe_same(a, b) || (x_known && y_known && x == y) || (y_known && y == 1))
+    return a;
+  if (x_known && x == 1)
+    return b;
+  MlirValue one = fe_index(ir, 1), first = fe_cmp(ir, FE_EQ, a, one);
+  MlirValue fits = fe_or(ir, first, fe_cmp(ir, FE_EQ, b, one));
+  fe_check(l, fe_or(ir, fits, fe_cmp(ir, FE_EQ, a, b)),
+           "dimensions of the ellipsis do not fit");
+  return y_known ? b : x_known ? a : fe_select(ir, first, b, a);
+}
+
+/// x with dims of the ellipsis that may be 1, as only the run knows, repeated.
+static void widen(einsum *e, unsigned operand, labelled *x) {
+  fe_lower *l = e->l;
+  MlirValue sizes[FE_MAX_RANK];
+  bool widens = false;
+  fe_sizes_of(l, x->v, sizes);
+  for (unsigned k = 0; k < x->t.rank; ++k)
+    if (x->t.label[k] >= LETTERS && fe_static_dim(x->v, k) == FE_DYN &&
+        !fe_same(sizes[k], e->size[x->t.label[k]])) {
+      sizes[k] = e->size[x->t.label[k]];
+      widens = true;
+    }
+  if (!widens)
+    return;
+  l->in[operand] = x->v;
+  l->in_type[operand] = e->type;
+  x->v = fe_broadcast_to(l, operand, x->t.rank, sizes);
+}
+
 /// Sizes of labels; checks at run time what inference could not.
 static void find_sizes(einsum *e, unsigned n, const labelled *x) {
   fe_lower *l = e->l;
@@ -192,6 +230,10 @@ static void find_sizes(einsum *e, unsigned n, const labelled *x) {
     for (unsigned k = 0; k < x[i].t.rank; ++k) {
       MlirValue own = fe_size(l, x[i].v, k), *s = &e->size[x[i].t.label[k]];
       int64_t a, b;
+      if (!fe_is_null(*s) && x[i].t.label[k] >= LETTERS) {
+        *s = common_size(l, *s, own);
+        continue;
+      }
       bool known = fe_size_known(own, &a);
       if (fe_is_null(*s) || (fe_size_known(*s, &b) && b == 1)) {
         *s = own;
@@ -416,6 +458,8 @@ static fe_status lower_einsum(fe_lower *l) {
   for (unsigned i = 0; i < q.n; ++i)
     x[i] = (labelled){fe_to_type(l, l->in[i], t, e.type), q.in[i]};
   find_sizes(&e, q.n, x);
+  for (unsigned i = 0; i < q.n; ++i)
+    widen(&e, i, &x[i]);
   labelled sum = x[0];
   if (q.n == 1)
     sum = by_generic(&e, 1, x, &q.out);

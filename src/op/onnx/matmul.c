@@ -34,9 +34,11 @@ static fe_status infer_gemm(fe_infer *f) {
     if (fe_broadcast_dims(f, &out, &c, &with_c))
       return FE_FAILED;
     bool fits = with_c.rank == 2;
-    for (unsigned i = 0; fits && i < 2; ++i)
+    for (unsigned i = 0; fits && i < 2; ++i) // what may be 1, the run checks
       fits = fe_dim_static(out.d[i]) == FE_DYN ||
-             fe_dim_same(out.d[i], with_c.d[i]);
+             fe_dim_same(out.d[i], with_c.d[i]) ||
+             (fe_dim_static(out.d[i]) == 1 &&
+              fe_dim_static(with_c.d[i]) == FE_DYN);
     if (!fits)
       return fe_infer_error(f, NULL, "C does not fit into the product");
   }

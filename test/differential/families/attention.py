@@ -1,4 +1,6 @@
 """Attention and what goes with it."""
+import numpy as np
+
 from draw import FLOATS, T
 
 
@@ -41,13 +43,60 @@ def attention(d):
         length = d.given(d.rng.integers(1, keys + 1, batch))
     present = with_past and d.chance(.8)
     outputs = [True, present, present, d.chance(.2)]
+    how = dict(is_causal=d.pick(None, 0, 1), scale=d.pick(None, .25),
+               softcap=d.pick(None, None, 2.0),
+               qk_matmul_output_mode=d.pick(None, 0, 1, 2, 3)
+               if outputs[3] else None)
+    if d.version >= 25 and d.chance(.3):
+        how.update(left_window_size=d.pick(None, -1, 0, 1, 2),
+                   right_window_size=d.pick(None, -1, 0, 1, 2))
+
+    def formula(*arrays):
+        arrays = iter(arrays)
+        q_, k_, v_, m_, pk, pv, n_ = [next(arrays) if there is not None else None
+                                      for there in (q, k, v, mask, *before, length)]
+        if flat:
+            q_, k_, v_ = [a.reshape(*a.shape[:2], count, -1).swapaxes(1, 2)
+                          for a, count in ((q_, heads), (k_, groups),
+                                           (v_, groups))]
+        if with_past:
+            k_, v_ = (np.concatenate(p, 2) for p in ((pk, k_), (pv, v_)))
+        held = [k_, v_]
+        k_, v_ = (np.repeat(a, each, 1) for a in held)
+        raw = q_ @ k_.swapaxes(2, 3) * (how["scale"] or width**-.5)
+        capped = how["softcap"] * np.tanh(raw / how["softcap"]) \
+            if how["softcap"] else raw
+        i, j = np.arange(queries)[:, None], np.arange(total)
+        if n_ is not None:
+            i = i + (n_ - queries).reshape(-1, 1, 1, 1)
+        elif with_past:
+            i = i + past
+        seen = np.ones(raw.shape, bool)
+        if how["is_causal"]:
+            seen = seen & (j <= i)
+        for side, reach in (-1, how.get("left_window_size")), \
+                (1, how.get("right_window_size")):
+            if reach is not None and reach >= 0:
+                seen = seen & (side * (j - i) <= reach)
+        if n_ is not None:
+            seen = seen & (j < n_.reshape(-1, 1, 1, 1))
+        if m_ is not None and mask.type == T.BOOL:
+            seen = seen & (m_ != 0)
+        added = m_ if m_ is not None and mask.type != T.BOOL else 0
+        biased = np.where(seen, capped + added, -np.inf)
+        top = biased.max(-1, keepdims=True)
+        shares = np.exp(biased - np.where(np.isfinite(top), top, 0))
+        total_share = shares.sum(-1, keepdims=True)
+        shares = shares / np.where(total_share == 0, 1, total_share)
+        y = shares @ v_
+        if flat:
+            y = y.swapaxes(1, 2).reshape(batch, queries, -1)
+        stages = [raw, capped, biased, shares]
+        results = [y, *held, stages[how["qk_matmul_output_mode"] or 0]]
+        return [r for r, wanted in zip(results, outputs) if wanted]
     return d.node([q, k, v, mask, *before, length], outputs=outputs,
-                  spread="sum", is_causal=d.pick(None, 0, 1),
-                  q_num_heads=heads if flat else None,
-                  kv_num_heads=groups if flat else None,
-                  scale=d.pick(None, .25), softcap=d.pick(None, None, 2.0),
-                  qk_matmul_output_mode=d.pick(None, 0, 1, 2, 3)
-                  if outputs[3] else None)
+                  spread="sum", formula=formula, q_num_heads=heads if flat else None,
+                  kv_num_heads=groups if flat else None, **how)
 
 
 def rotary(d):

@@ -2,6 +2,7 @@
 the outer graph and what each iteration gives."""
 import numpy as np
 from onnx import helper
+from onnx.reference import ReferenceEvaluator
 
 from draw import T
 
@@ -46,12 +47,13 @@ class Body:
                                  [info(*o) for o in outputs])
 
 
-def finish(d, inputs, values, count, **attributes):
+def finish(d, inputs, values, count, formula=None, **attributes):
     outputs = [d.name("out") for _ in range(count)]
     node = helper.make_node(d.op, [v.name if v is not None else ""
                                    for v in inputs], outputs,
                             name=f"k{d.index}_{d.op}", **attributes)
-    case = d.case([node], values, outputs, spread="sum", wide=False)
+    case = d.case([node], values, outputs, spread="sum", wide=False,
+                  formula=formula)
     return case
 
 
@@ -115,8 +117,32 @@ def loop(d):
         [(i, T.INT64, []), (c, T.BOOL, [])] + [(n, t, None) for n in ins],
         [(going, T.BOOL, [])] + [(o, t, None) for o in outs + scans])
     values = [v for v in (count, condition) if v] + carried + [outer]
+
+    def formula(*arrays):
+        """The body again and again: onnx's evaluator joins where opsets below
+        11 stack, and nobody but the standard knows the shape of nothing."""
+        given = {v.name: a.astype(v.array.dtype)
+                 for v, a in zip(values, arrays)}
+        closed = helper.make_graph(
+            graph.node, "body", list(graph.input) + [helper.make_tensor_value_info(
+                outer.name, t, None)], graph.output)
+        body = ReferenceEvaluator(helper.make_model(
+            closed, opset_imports=[helper.make_opsetid("", d.opset)]))
+        top = int(count.array.reshape(())) if count else np.inf
+        on = bool(given[condition.name].reshape(())) if condition else True
+        state, stacked, step = [given[v.name] for v in carried], [], 0
+        while step < top and on:
+            on, *found = body.run(None, {
+                i: np.array(step), c: np.array(on), outer.name: given[outer.name],
+                **dict(zip(ins, state))})
+            state, on = found[:len(carried)], bool(on)
+            stacked.append(found[len(carried):])
+            step += 1
+        parts = [np.stack(p) for p in zip(*stacked)] if stacked else \
+            [np.zeros([0] + list(shape), outer.array.dtype)] * len(scans)
+        return [*state, *parts]
     return finish(d, [count, condition, *carried], values,
-                  len(outs) + len(scans), body=graph)
+                  len(outs) + len(scans), body=graph, formula=formula)
 
 
 def scan(d):

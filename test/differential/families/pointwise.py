@@ -149,7 +149,14 @@ def prelu(d):
         slope = d.pick([1], [shape[1]] if len(shape) > 1 else [1])
     else:
         slope = d.broadcast(shape)
-    return d.node([d.tensor(t, shape), d.tensor(t, slope)])
+    x, y = d.tensor(t, shape), d.tensor(t, slope)
+    case = d.node([x, y])
+    if d.version < 7 and len(shape) > 1:  # one for each channel
+        wide = dataclasses.replace(y, array=y.array.reshape(
+            [-1] + [1] * (len(shape) - 2)))
+        wide.dims = None if y.dims is None else list(wide.array.shape)
+        case.stand_in = dataclasses.replace(case, opset=9, values=[x, wide])
+    return case
 
 
 def infinite(d):
@@ -198,7 +205,7 @@ OPS = {
     "Cosh": one(-8, 8), "Erf": one(formula=erf), "Exp": one(-10, 10),
     "Floor": one(**EXACT), "HardSwish": one(**NEAR, formula=lambda x: x * np.clip(x / 6 + .5, 0, 1)),
     "Log": one(1e-3, 100),
-    "Mish": one(**NEAR), "Neg": one(**EXACT), "Not": one(**EXACT),
+    "Mish": one(**NEAR, formula=lambda x: x * np.tanh(np.logaddexp(x, 0))), "Neg": one(**EXACT), "Not": one(**EXACT),
     "Reciprocal": one(), "Relu": one(**EXACT), "Round": one(-9, 9, **EXACT),
     "Sigmoid": one(**NEAR), "Sign": one(**EXACT), "Sin": one(-30, 30, **NEAR),
     "Sinh": one(-8, 8), "Softplus": one(**NEAR), "Softsign": one(),

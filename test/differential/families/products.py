@@ -1,4 +1,6 @@
 """Matrix products, and what matrices are asked for."""
+import numpy as np
+
 from draw import FLOATS
 
 
@@ -35,7 +37,14 @@ def matmul_integer(d):
         if d.chance(.6) else None
     bz = d.tensor(u, [] if len(b) != 2 or d.chance(.6) else [b[-1]], -128, 255) \
         if d.chance(.6) else None
-    return d.node([x, y, az, bz])
+
+    def formula(x, y, *zero):
+        zero = list(zero)
+        if az:
+            one = zero.pop(0)
+            x = x - (one.reshape(-1, 1) if one.ndim else one)
+        return np.matmul(x, y - zero.pop() if bz else y)
+    return d.node([x, y, az, bz], formula=formula)
 
 
 def gemm(d):

@@ -36,9 +36,10 @@ class Cell:
         self.wb, self.rb = np.split(b, 2)
         self.p = np.split(p, 3) if p is not None else [0, 0, 0]
         bound = (lambda x: np.clip(x, -clip, clip)) if clip else lambda x: x
+        # Not what goes into h: the cell has been bounded already.
         self.f, self.g, self.h = [
-            (lambda x, f=f: f(bound(x))) for f in functions] + \
-            [None] * (3 - len(functions))
+            (lambda x, f=f: f(bound(x))) for f in functions[:2]] + \
+            [None] * (2 - len(functions)) + (functions[2:] or [None])
 
     def step(self, x, h, c):
         n = self.hidden

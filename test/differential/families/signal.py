@@ -56,10 +56,29 @@ def mel(d):
     if t == T.INT32 or t == T.INT64:
         one = lambda v: d.given(np.array(v), t)
     edge = lambda v: d.given(np.array(v, np.float32), u)
+
+    def formula(bins, length, rate, low, high):
+        """Triangles over the places of frequencies; onnx's evaluator computes
+        them in the type of the edges."""
+        bins = int(bins)
+        mel = lambda hertz: 2595 * np.log10(1 + hertz / 700)
+        at = np.arange(bins + 2) * (mel(high) - mel(low)) / (bins + 2) + mel(low)
+        hertz = 700 * (10**(at / 2595) - 1)
+        at = np.floor((length + 1) * hertz / rate).astype(int)
+        weights = np.zeros((int(length) // 2 + 1, bins))
+        for k in range(bins):
+            first, top, last = at[k:k + 3]
+            if first == top:
+                weights[top, k] = 1
+            for j in range(first, top + 1 if top > first else top):
+                weights[j, k] = (j - first) / (top - first)
+            for j in range(top, last):
+                weights[j, k] = (last - j) / (last - top)
+        return weights
     return d.node([one(d.integer(1, 20)), one(d.pick(16, 64, 100, 256)),
                    one(rate), edge(d.pick(0, 20, 125)),
                    edge(d.pick(2000, 3800, 4000))], spread="sum", wide=False,
-                  output_datatype=d.type("T3", FLOATS)
+                  formula=formula, output_datatype=d.type("T3", FLOATS)
                   if d.chance(.5) else None)
 
 

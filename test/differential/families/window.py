@@ -140,6 +140,47 @@ def conv_transpose(d):
                   kernel_shape=d.pick(None, kernel), **given)
 
 
+def pooled(x, kernel, given, reduce):
+    """reduce(elements, whether each is one of x, of x or its pads) over the
+    first dim: the elements of a window."""
+    n, sizes = len(kernel), x.shape[2:]
+    one = [1] * n
+    steps, apart = given.get("strides", one), given.get("dilations", one)
+    pads = given.get("pads", [0] * (2 * n))
+    low, high, out = pads[:n], pads[n:], []
+    for i in range(n):
+        room = sizes[i] + low[i] + high[i] - (kernel[i] - 1) * apart[i] - 1
+        up = given.get("ceil_mode", 0) and room % steps[i] > 0
+        out.append(room // steps[i] + 1 + up)
+        if up and (out[i] - 1) * steps[i] >= sizes[i] + low[i]:
+            out[i] -= 1  # it would begin behind the image
+    more = [max(0, (m - 1) * s + (k - 1) * a + 1 - size - p - q)
+            for m, s, k, a, size, p, q in zip(out, steps, kernel, apart, sizes,
+                                              low, high)]
+    around = [(0, 0), (0, 0)] + list(zip(low, high))
+    behind = [(0, 0), (0, 0)] + [(0, m) for m in more]
+    grown = lambda v, pads, fill: np.pad(v, pads, constant_values=fill)
+    ones = np.ones(x.shape)
+    arrays = [grown(grown(x, around, 0), behind, 0),
+              grown(grown(ones, around, 0), behind, 0),
+              grown(grown(ones, around, 1), behind, 0)]
+    taps = [[], [], []]
+    for tap in np.ndindex(*kernel):
+        part = tuple(slice(t * a, t * a + (m - 1) * s + 1, s)
+                     for t, a, m, s in zip(tap, apart, out, steps))
+        for array, held in zip(arrays, taps):
+            held.append(array[(slice(None), slice(None), *part)])
+    return reduce(*[np.stack(t) for t in taps])
+
+
+def average(include):
+    return lambda x, own, padded: x.sum(0) / (padded if include else own).sum(0)
+
+
+def power_mean(p):
+    return lambda x, own, padded: (np.abs(x)**p).sum(0)**(1 / p)
+
+
 def pool(spread="sum", outputs=False, **attributes):
     def generate(d):
         t = d.type()
@@ -152,9 +193,11 @@ def pool(spread="sum", outputs=False, **attributes):
         case = d.node([x], outputs=1 + both, spread=spread,
                       kernel_shape=kernel, **placed, **given)
         case.stand_in = explicit(case, sizes, kernel)
-        if d.op == "AveragePool" and d.version < 7:
-            # onnx's evaluator counts pads, for which there is no attribute yet.
-            case.stand_in = dataclasses.replace(case.stand_in or case, opset=8)
+        given = (case.stand_in or case).attributes()
+        reduce = {"AveragePool": average(given.get("count_include_pad", 0)),
+                  "LpPool": power_mean(given.get("p", 2))}.get(d.op)
+        if reduce and 0 not in x.array.shape:
+            case.formula = lambda x: pooled(x, kernel, given, reduce)
         return case
     return generate
 
