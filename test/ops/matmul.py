@@ -44,6 +44,11 @@ f.case("Gemm", [n(3, 4), n(4, 5), n(5)], opset=6, broadcast=1, reference="onnx",
        want=[np.zeros((3, 5), np.float32)], alpha=0.0, beta=0.0)
 f.case("Gemm", [n(3, 4, dtype=np.float64), n(4, 5, dtype=np.float64)])
 f.case("Gemm", [n(0, 4), n(4, 5), n(5)])
+# Whether C has the one column that the product has, only the run knows.
+for c in n(1), n(3, 1), n(1, 1):
+    f.case("Gemm", [n(3, 4), n(4, 1), c], dynamic=[2])
+for c in n(3), n(3, 2):
+    f.refused("Gemm", [n(3, 4), n(4, 1), c], dynamic=[2], run_time=True)
 
 for options in ({"alpha": 0.25}, {"transA": 1}, {"transB": 1},
                 {"transBatchA": 1}, {"transBatchB": 1},
