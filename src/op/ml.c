@@ -68,20 +68,37 @@ static MlirValue softmax_zero(fe_ir *ir, MlirValue v) {
   return fe_onnx1(ir, "Div", e, fe_onnx1(ir, "ReduceSum", e, fe_x_int(ir, -1)));
 }
 
-/// sqrt(2) times the inverse of erf at 2 v - 1, by Winitzki's approximation.
+/// log(1 - t), of which u is 1 - t, rounded.
+static MlirValue log_of_rest(fe_ir *ir, MlirValue t, MlirValue u) {
+  MlirValue one = fe_ml_number(ir, 1), off = fe_onnx1(ir, "Sub", one, u);
+  MlirValue log =
+      fe_onnx1(ir, "Mul", fe_onnx1(ir, "Log", u), fe_onnx1(ir, "Div", t, off));
+  return fe_onnx1(ir, "Where", fe_onnx1(ir, "Equal", u, one),
+                  fe_onnx1(ir, "Neg", t), log);
+}
+
+/// sqrt(2) times the inverse of erf at 2 v - 1, by Winitzki's approximation, in
+/// forms of it that do not cancel.
 static MlirValue probit(fe_ir *ir, MlirValue v) {
-  MlirValue x = fe_onnx1(ir, "Sub", fe_onnx1(ir, "Mul", v, fe_ml_number(ir, 2)),
-                         fe_ml_number(ir, 1));
-  MlirValue rest =
-      fe_onnx1(ir, "Sub", fe_ml_number(ir, 1), fe_onnx1(ir, "Mul", x, x));
-  MlirValue log = fe_onnx1(ir, "Log", rest);
+  MlirValue one = fe_ml_number(ir, 1);
+  MlirValue x =
+      fe_onnx1(ir, "Sub", fe_onnx1(ir, "Mul", v, fe_ml_number(ir, 2)), one);
+  MlirValue rest = // 1 - x^2
+      fe_onnx1(ir, "Mul", fe_onnx1(ir, "Mul", v, fe_ml_number(ir, 4)),
+               fe_onnx1(ir, "Sub", one, v));
+  MlirValue log = log_of_rest(ir, fe_onnx1(ir, "Mul", x, x), rest);
   MlirValue a =
       fe_onnx1(ir, "Add", fe_ml_number(ir, 2 / (3.14159265358979 * 0.147)),
                fe_onnx1(ir, "Mul", log, fe_ml_number(ir, 0.5)));
   MlirValue b = fe_onnx1(ir, "Mul", log, fe_ml_number(ir, 1 / 0.147));
   MlirValue root =
       fe_onnx1(ir, "Sqrt", fe_onnx1(ir, "Sub", fe_onnx1(ir, "Mul", a, a), b));
-  MlirValue y = fe_onnx1(ir, "Sqrt", fe_onnx1(ir, "Sub", root, a));
+  MlirValue quotient = // root - a
+      fe_onnx1(ir, "Div", fe_onnx1(ir, "Neg", b), fe_onnx1(ir, "Add", root, a));
+  MlirValue positive = fe_onnx1(ir, "Greater", a, fe_ml_number(ir, 0));
+  MlirValue y = fe_onnx1(
+      ir, "Sqrt",
+      fe_onnx1(ir, "Where", positive, quotient, fe_onnx1(ir, "Sub", root, a)));
   y = fe_onnx1(ir, "Mul", fe_onnx1(ir, "Sign", x), y);
   return fe_onnx1(ir, "Mul", y, fe_ml_number(ir, 1.41421356));
 }

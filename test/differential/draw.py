@@ -8,6 +8,7 @@ attributes of this opset, which of them must be there) is not said again:
         x = d.tensor(d.type("T"), d.shape(min_rank=1))
         return d.node([x], axis=d.axis(x))
 """
+import collections
 import dataclasses
 import functools
 import re
@@ -43,6 +44,7 @@ WORDS = ("", "a", "b", "ab", "A", "zebra", "Straße", "日本", "two words", "-1
 UNRANKED = "any shape"
 WRAP = {"sequence": helper.make_sequence_type_proto,
         "optional": helper.make_optional_type_proto}
+CONTRIB = "com.microsoft"  # ONNX Runtime's own operators
 GROUP = 8  # cases of one opset, compiled together
 LARGEST = 4000  # elements of a tensor
 SIZES = (2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 33)
@@ -123,6 +125,10 @@ class Case:
     known: typing.Callable = None  # or of these arrays as they are
     declared: dict = dataclasses.field(default_factory=dict)  # results' types
 
+    @property
+    def key(self):
+        return key(self.domain, self.op)
+
     def attributes(self):
         return {a.name: helper.get_attribute_value(a)
                 for a in self.nodes[0].attribute}
@@ -137,9 +143,43 @@ class Case:
                 f"{', '.join(map(str, given))})")[:400]
 
 
+def key(domain, op):
+    """An operator's name in the tables: some of `CONTRIB` have the names of
+    the standard's."""
+    return f"{domain}.{op}" if domain == CONTRIB else op
+
+
+Parameter = collections.namedtuple("Parameter", "type_str types")
+Schema = collections.namedtuple("Schema",
+                                "since_version inputs outputs attributes")
+
+
+@functools.cache
+def _contrib():
+    """Schemas of ONNX Runtime's own operators, which it knows itself."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+    found = {}
+    for s in runtime.get_all_operator_schema():
+        if s.domain == CONTRIB:
+            allowed = {c.type_param_str: c.allowed_type_strs
+                       for c in s.type_constraints}
+            inputs, outputs = (
+                [Parameter(p.typeStr, allowed.get(p.typeStr, [p.typeStr]))
+                 for p in some] for some in (s.inputs, s.outputs))
+            found[s.name] = Schema(s.since_version, inputs, outputs,
+                                   s.attributes)
+    return found
+
+
+def schema_of(op, opset, domain):
+    return _contrib()[op] if domain == CONTRIB else \
+        defs.get_schema(op, opset, domain)
+
+
 @functools.cache
 def _history():
-    found = {}
+    found = {(CONTRIB, op): {s.since_version: False}
+             for op, s in _contrib().items()}
     for s in defs.get_all_schemas_with_history():
         found.setdefault((s.domain, s.name), {})[s.since_version] = s.deprecated
     return found
@@ -165,7 +205,7 @@ class Draw:
     def __init__(self, op, seed, index, opset, domain=""):
         self.op, self.opset, self.domain, self.index = op, opset, domain, index
         self.rng = np.random.default_rng([seed, zlib.crc32(op.encode()), index])
-        self.schema = defs.get_schema(op, opset, domain)
+        self.schema = schema_of(op, opset, domain)
         self.version = self.schema.since_version
         self.attributes = self.schema.attributes
         self.types, self.values, self.made = {}, [], 0

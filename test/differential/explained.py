@@ -125,11 +125,32 @@ RULES = [
          of_type(T.INT32, T.INT64, T.UINT32, T.UINT64)),
 ]
 
+RULES += [
+    Rule(("Normalizer",), "the largest absolute value, as scikit-learn has it; "
+         "ONNX Runtime takes the largest number", ("onnx", "the formula"),
+         lambda case, message: case.attributes().get("norm", b"MAX") == b"MAX"),
+    Rule(("LinearRegressor", "SVMRegressor"), "one target is transformed like "
+         "several; ONNX Runtime does so by PROBIT only", ("the formula",)),
+    Rule(("LabelEncoder",), "NaN is a key like others; ONNX Runtime compares "
+         "with it in the second opset", ("the formula",),
+         of_type(T.FLOAT, T.DOUBLE)),
+    Rule(("LinearClassifier",), "PROBIT of one score: ONNX Runtime writes one of "
+         "the two", ("the formula",)),
+    Rule(("SVMClassifier",), "PROBIT of one score: ONNX Runtime writes one of "
+         "the two", (), lambda case, message: "output 1" in message
+         and case.attributes().get("post_transform") == b"PROBIT"),
+    Rule(("LinearRegressor", "LinearClassifier", "SVMRegressor"), "near its "
+         "poles PROBIT magnifies how the score is rounded", (),
+         lambda case, message: " is " in message
+         and case.attributes().get("post_transform") == b"PROBIT"),
+    Rule(("Scaler",), "onnx makes integers of the offsets", ("the formula",),
+         of_type(T.INT32, T.INT64)),
+]
 
 def explained(case, message, agree):
     """The reason, or None. agree: references that agree with Ferrule."""
     for rule in RULES:
-        if (not rule.ops or case.op in rule.ops) \
+        if (not rule.ops or case.key in rule.ops) \
                 and (not rule.agree or set(rule.agree) & set(agree)) \
                 and rule.when(case, message):
             return rule.reason

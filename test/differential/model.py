@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from draw import mapped
+from draw import NUMBERS, mapped, schema_of
 
 HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
@@ -60,10 +60,11 @@ def element_type(proto):
 def output_types(case):
     """Element types of the results: as the standard infers them, else what its
     signature says; 0: not known."""
-    schema = onnx.defs.get_schema(case.op, case.opset, case.domain)
+    schema = schema_of(case.op, case.opset, case.domain)
     asked = [k for k, name in enumerate(case.nodes[0].output) if name]
-    signature = [case.types.get(schema.outputs[min(
-        k, len(schema.outputs) - 1)].type_str, 0) for k in asked]
+    named = [schema.outputs[min(k, len(schema.outputs) - 1)].type_str
+             for k in asked]
+    signature = [case.types.get(t, NUMBERS.get(t[7:-1], 0)) for t in named]
     if len(case.nodes) > 1 or len(signature) != len(case.outputs):
         signature = [0] * len(case.outputs)
     try:

@@ -29,11 +29,11 @@ import onnx
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..")]
 import families  # noqa: E402
-from draw import GROUP  # noqa: E402
+from draw import CONTRIB, GROUP, key  # noqa: E402
 
 BUILD = os.environ.get("FERRULE_BUILD", os.path.join(HERE, "../../build"))
 os.environ["FERRULE_BUILD"] = BUILD = os.path.abspath(BUILD)
-DOMAINS = "", "ai.onnx.preview", "ai.onnx.preview.training"
+DOMAINS = "", "ai.onnx.preview", "ai.onnx.preview.training", "ai.onnx.ml"
 PATIENCE = 120
 BAD = "refused", "differing", "crashed"
 COLUMNS = ("equal", "explained", "refused", "differing", "crashed",
@@ -41,9 +41,15 @@ COLUMNS = ("equal", "explained", "refused", "differing", "crashed",
 
 
 def operators():
-    """Names of the standard's operators, those that become others included."""
-    return sorted({s.name for s in onnx.defs.get_all_schemas_with_history()
-                   if s.domain in DOMAINS})
+    """Keys of the standard's operators, those that become others included,
+    and of those of ONNX Runtime that the operator table has."""
+    standard = {s.name for s in onnx.defs.get_all_schemas_with_history()
+                if s.domain in DOMAINS}
+    text = subprocess.run([os.path.join(BUILD, "bin", "ferrule"), "operators"],
+                          capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in text.splitlines()]
+    return sorted(standard | {key(r[1], r[0]) for r in rows if len(r) > 1
+                              and r[1] == CONTRIB})
 
 
 class Process:
@@ -195,7 +201,8 @@ def main():
                         help="print every case")
     options = parser.parse_args()
     known = set(families.GENERATORS)
-    wanted = options.op or operators()
+    wanted = [op for op in operators() if not options.op
+              or op in options.op or op.split(".")[-1] in options.op]
     run = Run(options)
     cases = [options.case] if options.case is not None \
         else range(options.count)

@@ -35,9 +35,10 @@ SINGLE = {onnx.TensorProto.DOUBLE: onnx.TensorProto.FLOAT,
 def case_of(op, seed, index):
     """Case `index` of an operator; None: its opset has nothing to test."""
     domain = families.DOMAINS[op]
-    opset = choose_opset(op, seed, index // GROUP, domain)
+    name = op.removeprefix(f"{domain}.")
+    opset = choose_opset(name, seed, index // GROUP, domain)
     try:
-        return families.GENERATORS[op](Draw(op, seed, index, opset, domain))
+        return families.GENERATORS[op](Draw(name, seed, index, opset, domain))
     except Impossible:
         return None
 

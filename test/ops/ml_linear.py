@@ -23,6 +23,15 @@ f.case("LinearRegressor", [n(4, 3)], coefficients=flat(3), targets=1, **ML)
 f.case("LinearRegressor", [n(3)], coefficients=flat(3), targets=1, **ML)
 f.case("LinearRegressor", [abs(n(9, 3)) / 9], coefficients=[0.5, 0.3, 0.8],
        targets=1, intercepts=[0.2], post_transform="PROBIT", atol=1e-3, **ML)
+# PROBIT does not cancel, neither in the middle nor near the ends.
+v = np.array([.5 + 1e-4, .4999, .594, 1e-6, 1 - 1e-6, .9], np.float32)
+p = v.astype(float)
+a = 2 / (np.pi * .147) + np.log(4 * p * (1 - p)) / 2
+f.case("LinearRegressor", [v[:, None]], coefficients=[1.0], targets=1,
+       post_transform="PROBIT", rtol=1e-5, atol=0,
+       want=[(np.sqrt(2) * np.sign(p - .5) * np.sqrt(np.sqrt(
+           a * a - np.log(4 * p * (1 - p)) / .147) - a)).astype(
+               np.float32)[:, None]], **ML)
 f.case("LinearClassifier", [n(0, 3)], coefficients=flat(3, 3), outputs=2,
        intercepts=flat(3), classlabels_ints=[4, 7, 9], dynamic=[0], **ML)
 for dtype in np.float64, np.int64, np.int32:
