@@ -16,20 +16,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROOM = 32 }; // for the text of any number
+/// For the text of any number; with a fixed number of digits f64 may have 309
+/// before the point.
+enum { ROOM = 32, FIXED_ROOM = 320 };
 
 static int is_of_number(char c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == 'e';
 }
 
-static int64_t print_float(char *out, double v) {
+/// `digits` behind the point, in which form names of what has none are small;
+/// -1: as many as f32 needs.
+static int64_t print_float(char *out, double v, int64_t digits) {
+  bool fixed = digits >= 0;
   if (v != v)
-    return memcpy(out, "NaN", 3), 3;
+    return memcpy(out, fixed ? "nan" : "NaN", 3), 3;
   if (v - v != 0) {
-    memcpy(out, v < 0 ? "-INF" : "INF", v < 0 ? 4 : 3);
+    const char *name = fixed ? "-inf" : "-INF";
+    memcpy(out, v < 0 ? name : name + 1, v < 0 ? 4 : 3);
     return v < 0 ? 4 : 3;
   }
-  int64_t n = snprintf(out, ROOM, "%.8g", v), to = 0;
+  int64_t n = fixed ? snprintf(out, FIXED_ROOM, "%.*f", (int)digits, v)
+                    : snprintf(out, ROOM, "%.8g", v);
+  int64_t to = 0;
   for (int64_t i = 0; i < n; i++) {
     if (is_of_number(out[i]))
       out[to++] = out[i];
@@ -39,12 +47,13 @@ static int64_t print_float(char *out, double v) {
   return to;
 }
 
-static int64_t print(char *out, int32_t dtype, const void *data, int64_t i) {
+static int64_t print(char *out, int32_t dtype, const void *data, int64_t i,
+                     int64_t digits) {
   switch (dtype) {
   case FERRULE_F32:
-    return print_float(out, ((const float *)data)[i]);
+    return print_float(out, ((const float *)data)[i], digits);
   case FERRULE_F64:
-    return print_float(out, ((const double *)data)[i]);
+    return print_float(out, ((const double *)data)[i], digits);
   case FERRULE_U64:
     return snprintf(out, ROOM, "%llu",
                     (unsigned long long)((const uint64_t *)data)[i]);
@@ -53,17 +62,17 @@ static int64_t print(char *out, int32_t dtype, const void *data, int64_t i) {
   }
 }
 
-/// args: f32, f64, i64 or u64; texts.
+/// args: f32, f64, i64 or u64; texts. number: digits of floats.
 int32_t fe_rt_number_print(fe_run *run, ferrule_tensor *args,
                            int64_t *numbers) {
-  (void)numbers;
   ferrule_string *out = args[1].data;
   int64_t n = fe_rt_count(&args[0]);
-  char *at = fe_rt_object(run, n * ROOM);
+  char *at = fe_rt_object(run, n * (numbers[0] < 0 ? ROOM : FIXED_ROOM));
   if (!at)
     return FE_RUN_STATUS;
   for (int64_t i = 0; i < n; i++) {
-    out[i] = (ferrule_string){at, print(at, args[0].dtype, args[0].data, i)};
+    out[i] = (ferrule_string){
+        at, print(at, args[0].dtype, args[0].data, i, numbers[0])};
     at += out[i].size;
   }
   return 0;

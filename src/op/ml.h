@@ -28,9 +28,11 @@ MlirValue fe_ml_beside(fe_ir *ir, MlirValue a, MlirValue b);
 /// [1, elements].
 MlirValue fe_ml_as_row(fe_ir *ir, MlirValue v);
 
-/// Which of `keys` [n], of x's type, an element is: bool [dims of x][n]. With
-/// `nan` NaN is a key like others.
-MlirValue fe_ml_matches(fe_ir *ir, MlirValue x, MlirValue keys, bool nan);
+/// Which of `keys` [n], of x's type, an element is: bool [dims of x][n].
+MlirValue fe_ml_matches(fe_ir *ir, MlirValue x, MlirValue keys);
+/// Number of the first of `keys`, a constant of x's type, that an element of x
+/// equals, NaN like others; how many there are when it is none of them.
+MlirValue fe_number_find(fe_ir *ir, MlirValue x, MlirValue keys);
 
 /// [rows][columns].
 MlirValue fe_ml_matrix(fe_ir *ir, int64_t rows, int64_t columns,

@@ -17,6 +17,9 @@ fe_text fe_text_of(const char *s);
 MlirValue fe_text_equal(fe_ir *ir, MlirValue a, MlirValue b);
 /// Strings to another type, or another type to strings.
 MlirValue fe_text_cast(fe_ir *ir, MlirValue v, fe_dtype to);
+/// Numbers as texts; floats with so many digits behind the point, or as Cast
+/// writes them (-1).
+MlirValue fe_text_print(fe_ir *ir, MlirValue v, int64_t digits);
 /// For each string its number (int64) among n > 0 keys; n when it is none of
 /// them. Of equal keys the first counts, or the last.
 MlirValue fe_text_find(fe_ir *ir, MlirValue x, size_t n, const fe_text *keys,

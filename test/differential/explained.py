@@ -131,6 +131,13 @@ RULES += [
          lambda case, message: case.attributes().get("norm", b"MAX") == b"MAX"),
     Rule(("LinearRegressor", "SVMRegressor"), "one target is transformed like "
          "several; ONNX Runtime does so by PROBIT only", ("the formula",)),
+    Rule(("TreeEnsembleClassifier",), "with a score for each of two classes the "
+         "label is that of the higher one; ONNX Runtime gives the second where "
+         "its score is above 0", ("onnx",), lambda case, message: "output 0" in
+         message),
+    Rule(("com.microsoft.FastGelu", "com.microsoft.QuickGelu"), "ONNX Runtime "
+         "rounds the constants to single precision", ("the formula",),
+         of_type(T.DOUBLE)),
     Rule(("LabelEncoder",), "NaN is a key like others; ONNX Runtime compares "
          "with it in the second opset", ("the formula",),
          of_type(T.FLOAT, T.DOUBLE)),

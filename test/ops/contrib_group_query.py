@@ -67,6 +67,15 @@ for i in range(COUNT):
     case("GroupQueryAttention", inputs, outputs=3, dynamic=pick(False, True),
          constants=pick((), (6,)), **options)
 
+# Scores, before and after the softmax; hidden ones are zeros.
+for shown in 1, 2:
+    for more in {}, {"local_window_size": 2}, {"smooth_softmax": 1}, \
+            {"softcap": 1.5}:
+        case("GroupQueryAttention", [n(1, 4, 32), n(1, 4, 16), n(1, 4, 16)] +
+             [n(1, 2, 2, 8)] * 2 + [np.array([5], np.int32),
+                                    np.array(6, np.int32)],
+             outputs=4, num_heads=4, kv_num_heads=2, qk_output=shown,
+             dynamic=pick(False, True), **more)
 # Halves, and caches of angles for a part of a head only.
 for t in np.float32, np.float16:
     x = lambda *s: n(*s).astype(t)

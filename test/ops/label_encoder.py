@@ -1,6 +1,6 @@
 """LabelEncoder and CategoryMapper against ONNX Runtime."""
 import numpy as np
-from harness import Family, helper
+from harness import Family, helper, numpy_helper
 
 f = Family("label_encoder")
 WORDS = ["", "a", "A", "é", "日本", "b", "ab"]
@@ -47,6 +47,28 @@ for k, v, d in ((text, text, helper.make_tensor("d", 8, [1], [b"?"])),
         np.array([1.5, 2.5, 0.5])
     f.case("LabelEncoder", [x], keys_tensor=k, values_tensor=v, default_tensor=d,
            version=4, dynamic=True, **ML)
+# Many keys are searched, whatever their type and order; of equal ones the first
+# counts.
+for size in 1, 2, 3, 7, 8, 9, 1000:
+    table = f.integers(-700, 700, size)
+    for dtype in np.float32, np.float64, np.int64, np.int32, np.int16:
+        scale = 2 if np.dtype(dtype).kind == "f" else 1
+        k = table.astype(dtype) / dtype(scale) if scale == 2 else \
+            table.astype(dtype)
+        if scale == 2 and size > 2:
+            k[1] = np.nan
+        numbers = np.arange(size)
+        same = lambda v, k: (k == v) | (np.isnan(k) & np.isnan(v))
+        x = np.concatenate([k[::3], k[-1:], f.integers(-900, 900, 40).astype(
+            dtype), np.array([np.nan, np.inf, -np.inf, -0.] if scale == 2 else
+                             [np.iinfo(dtype).max, np.iinfo(dtype).min],
+                             dtype)])
+        want = np.array([next(iter(numbers[same(v, k)]), -1) for v in x])
+        f.case("LabelEncoder", [x.reshape(1, -1)], want=[want.reshape(1, -1)],
+               keys_tensor=numpy_helper.from_array(k),
+               values_tensor=numpy_helper.from_array(numbers),
+               default_tensor=numpy_helper.from_array(np.array([-1])),
+               version=4, dynamic=size % 2 == 1, **ML)
 f.refused("LabelEncoder", [words(3)], keys_strings=["a", "b"],
           values_int64s=[1], version=2, **ML)
 f.refused("LabelEncoder", [words(3)], keys_int64s=[1], values_strings=["a"],

@@ -104,13 +104,13 @@ for value, feeds in (T.FLOAT, {5: 1.5, -2: 3.0, 0: 2.25}), \
         (T.STRING, {4: "1.5", 0: "-3", 2: "7"}):
     for to, elem in ("TO_FLOAT", T.FLOAT), ("TO_INT64", T.INT64), \
             ("TO_STRING", T.STRING):
-        if value == T.FLOAT and elem == T.STRING:
-            continue  # digits: as many as are needed, not six
         if value == T.STRING and elem == T.INT64:
             feeds = {4: "15", 0: "-3", 2: "7"}
         x = h.make_value_info("x", map_of(T.INT64, value))
         # ONNX Runtime takes no maps of strings from Python.
         as_type = {T.FLOAT: float, T.INT64: int, T.STRING: str}[elem]
+        if value == T.FLOAT and elem == T.STRING:  # six digits, always
+            as_type = lambda v: v if v == "0.f" else "%f" % v
         want = [as_type(feeds[k]) for k in sorted(feeds)]
         case(f"CastMap {to} dense",
              model("CastMap", [x], [tensor("y", elem, [1, None])], cast_to=to),
@@ -122,4 +122,9 @@ for value, feeds in (T.FLOAT, {5: 1.5, -2: 3.0, 0: 2.25}), \
              model("CastMap", [x], [tensor("y", elem, [1, 6])], cast_to=to,
                    map_form="SPARSE", max_map=6), {"x": place},
              [np.array([want])])
+odd = {0: 1.5, 1: -3.25e-9, 2: 1e20, 3: 3.4e38, 4: np.nan, 5: np.inf,
+       6: -np.inf, 7: -0.0, 8: 123456.789}
+case("CastMap to texts", model(
+    "CastMap", [h.make_value_info("x", map_of(T.INT64, T.FLOAT))],
+    [tensor("y", T.STRING, [1, None])], cast_to="TO_STRING"), {"x": odd})
 f.done()

@@ -155,6 +155,18 @@ for names in ["x", "y"], ["x", "y", "z"]:
     f.case("TreeEnsembleClassifier", [inputs(20, 5)], outputs=2, dynamic=[0],
            classlabels_strings=names,
            **forest(5, 4, 5, MODES, "class", 1 if len(names) == 2 else 3), **V3)
+# One class, which has no other to be told from.
+for names in {"classlabels_strings": ["only"]}, {"classlabels_int64s": [7]}:
+    for post in "NONE", "LOGISTIC":
+        x, a = inputs(20, 5), forest(5, 4, 5, MODES, "class", 1)
+        raw = {k.replace("class", "target"): v for k, v in a.items()}
+        score = by_runtime(model_of("TreeEnsembleRegressor", [x], n_targets=1,
+                                    **raw, **V3), {"in0": x})[0]
+        (label,) = names.values()
+        f.case("TreeEnsembleClassifier", [x], outputs=2, post_transform=post,
+               want=[np.array(label * 20, object if label == ["only"] else None),
+                     1 / (1 + np.exp(-score)) if post == "LOGISTIC" else score],
+               dynamic=[0], **names, **a, **V3)
 probability = forest(4, 3, 5, MODES, "target", 1)
 probability["target_weights"] = [0.02 + abs(w) / 16 for w in
                                  probability["target_weights"]]

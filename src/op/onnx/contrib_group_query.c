@@ -253,6 +253,7 @@ typedef struct group_query {
   MlirValue starts;      // [batch] position of the first new row
   MlirValue counts;      // [batch] new rows
   MlirValue ends;        // [batch] keys
+  MlirValue may;         // which keys a row may attend
 } group_query;
 
 static fe_status refuse(fe_node *n) {
@@ -373,7 +374,7 @@ static MlirValue mask_of(group_query *g) {
   } else {
     may = FE_X(ir, "Less", key, fe_x_behind(ir, g->ends, 2));
   }
-  may = fe_x_unsqueeze(ir, may, 1);
+  g->may = may = fe_x_unsqueeze(ir, may, 1);
   MlirValue bias = fe_node_in(n, BIAS);
   bias = fe_is_null(bias) ? fe_constant_scalar(ir, FE_F32, 0)
                           : fe_x_cast(ir, bias, FE_F32);
@@ -478,8 +479,14 @@ static fe_status expand_group_query(fe_node *n, MlirValue *results) {
     results[1] = appended(&g, g.k, PAST_K, true);
   if (n->n_out > 2)
     results[2] = appended(&g, g.v, PAST_V, true);
-  if (n->n_out > 3)
-    results[3] = fe_x_slice(ir, fe_result(op, 3), 3, fe_x_int(ir, 0), g.total);
+  if (n->n_out > 3) {
+    MlirValue qk =
+        fe_x_slice(ir, fe_result(op, 3), 3, fe_x_int(ir, 0), g.total);
+    // Scores that are hidden are shown as zeros.
+    results[3] = shown == 2 ? qk
+                            : FE_X(ir, "Where", g.may, qk,
+                                   fe_constant_scalar(ir, fe_x_type(qk), 0));
+  }
   for (unsigned i = 0; i < n->n_out && i < 4; ++i)
     if (fe_is_null(results[i]))
       return FE_FAILED;

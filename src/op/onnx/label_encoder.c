@@ -11,7 +11,6 @@
 #include "op/ml.h"
 #include "op/text.h"
 
-#include <math.h>
 #include <string.h>
 
 /// One side of a table.
@@ -74,32 +73,14 @@ static MlirValue constant_of(fe_ir *ir, const column *c) {
                      fe_memdup(ir->arena, c->data, bytes));
 }
 
-/// Number of the first key that an element of x equals; how many there are when
-/// it is none of them. NaN is a key like others.
-static MlirValue find_number(fe_ir *ir, MlirValue x, const column *keys) {
-  MlirValue k = constant_of(ir, keys);
-  int64_t last = -1, *numbers = FE_NEW_N(ir->arena, int64_t, keys->n + 1);
-  fe_const c;
-  bool nan = false;
-  if (fe_dtype_is_float(keys->type) && fe_const_of(ir, k, &c))
-    for (int64_t i = 0; i < c.count; ++i)
-      nan |= isnan(fe_const_f64(&c, i));
-  for (int64_t i = 0; i <= keys->n; ++i)
-    numbers[i] = i;
-  MlirValue same = fe_ml_matches(ir, x, k, nan);
-  MlirValue which = fe_onnx1(
-      ir, "Where", same, fe_constant_i64s(ir, (unsigned)keys->n, numbers),
-      fe_constant(ir, NULL, FE_I64, 0, NULL, numbers + keys->n));
-  MlirValue in[2] = {which, fe_constant_i64s(ir, 1, &last)};
-  MlirNamedAttribute keep = fe_at_i64(ir, "keepdims", 0);
-  return fe_first(fe_onnx(ir, "reduce_min", 2, in, 1, 1, &keep));
-}
-
+/// Number of the first key that an element of x equals, of texts with `last`
+/// the last one; how many there are when it is none of them. NaN is a key like
+/// others.
 static MlirValue find_key(fe_ir *ir, MlirValue x, const column *keys,
                           bool last) {
   return keys->type == FE_STRING
              ? fe_text_find(ir, x, (size_t)keys->n, keys->texts, last)
-             : find_number(ir, x, keys);
+             : fe_number_find(ir, x, constant_of(ir, keys));
 }
 
 /// The value for each number; `absent` [1] behind them.

@@ -181,15 +181,10 @@ static fe_status expand_extractor(fe_node *n, MlirValue *results) {
 
 //===-- Tables of keys ------------------------------------------------------//
 
-MlirValue fe_ml_matches(fe_ir *ir, MlirValue x, MlirValue keys, bool nan) {
+MlirValue fe_ml_matches(fe_ir *ir, MlirValue x, MlirValue keys) {
   int64_t last = -1;
   MlirValue wide = fe_onnx1(ir, "Unsqueeze", x, fe_constant_i64s(ir, 1, &last));
-  MlirValue same = fe_onnx1(ir, "Equal", wide, keys);
-  if (nan)
-    same = fe_onnx1(ir, "Or", same,
-                    fe_onnx1(ir, "And", fe_onnx1(ir, "IsNaN", wide),
-                             fe_onnx1(ir, "IsNaN", keys)));
-  return same;
+  return fe_onnx1(ir, "Equal", wide, keys);
 }
 
 /// Ends the run with a message where an element of `cond` is false.
@@ -233,7 +228,7 @@ static fe_status expand_one_hot(fe_node *n, MlirValue *results) {
     x = fe_x_cast(ir, x, FE_I64);
     keys = fe_constant_i64s(ir, (unsigned)ints->n, ints->ints);
   }
-  MlirValue found = fe_x_cast(ir, fe_ml_matches(ir, x, keys, false), FE_F32);
+  MlirValue found = fe_x_cast(ir, fe_ml_matches(ir, x, keys), FE_F32);
   if (fe_is_null(found))
     return FE_FAILED;
   if (zeros && !zeros->i) {

@@ -15,6 +15,7 @@
 
 #include "ir/value_type.h"
 #include "op/ml.h"
+#include "op/text.h"
 
 #include <string.h>
 
@@ -107,16 +108,16 @@ static fe_status lower_take(fe_lower *l) {
 
 //===-- Those of the standard -----------------------------------------------//
 
-/// The values of `keys` in `map`; `absent` where a text must be there.
-static MlirValue find(fe_ir *ir, MlirValue keys, MlirValue map,
-                      const char *absent) {
+/// The values of `keys` in `map`; where there is none `absent`, or the text.
+static MlirValue find(fe_ir *ir, MlirValue keys, MlirValue map, double absent,
+                      const char *text) {
   MlirType t = fe_type_of(map);
   if (!fe_type_is_map(t))
     return fe_onnx1(ir, "ml_map_find", keys, map, fe_ml_number(ir, 0));
   fe_dtype value = part_dtype(t, 1);
   return fe_onnx1(ir, "ml_map_find", keys, map,
-                  value == FE_STRING ? fe_ml_strings(ir, 0, 1, &absent)
-                                     : fe_constant_scalar(ir, value, 0));
+                  value == FE_STRING ? fe_ml_strings(ir, 0, 1, &text)
+                                     : fe_constant_scalar(ir, value, absent));
 }
 
 /// Keys given by the one of two attributes that is there.
@@ -150,8 +151,52 @@ static fe_status expand_vectorizer(fe_node *n, MlirValue *results) {
     return fe_node_refuse(n, NULL, "the input must be one map");
   if (read_keys(n, "int64_vocabulary", "string_vocabulary", &keys))
     return FE_FAILED;
-  results[0] = find(n->ir, keys, n->in.at[0], "");
+  results[0] = find(n->ir, keys, n->in.at[0], 0, "");
   return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
+}
+
+/// Values in the type that they are to have; numbers as texts have ONNX
+/// Runtime's six digits behind the point.
+static MlirValue values_as(fe_ir *ir, MlirValue v, fe_dtype t) {
+  if (fe_is_null(v))
+    return v;
+  return t == FE_STRING && fe_x_type(v) != FE_STRING ? fe_text_print(ir, v, 6)
+                                                     : fe_x_cast(ir, v, t);
+}
+
+/// The values of 0, 1, ..., size - 1. ONNX Runtime's text where there is none.
+static MlirValue places(fe_ir *ir, MlirValue map, int64_t size, fe_dtype t) {
+  const char *none = t == FE_STRING ? "0.f" : "0";
+  int64_t *all = FE_NEW_N(ir->arena, int64_t, (size_t)size);
+  for (int64_t i = 0; i < size; ++i)
+    all[i] = i;
+  MlirValue keys = fe_constant_i64s(ir, (unsigned)size, all);
+  MlirValue v = find(ir, keys, map, 0, none);
+  if (fe_is_null(v) || t != FE_STRING || fe_x_type(v) == FE_STRING)
+    return values_as(ir, v, t);
+  // A number that is there is so whatever stands for those that are not.
+  MlirValue other = find(ir, keys, map, 1, none);
+  MlirValue there = fe_onnx1(ir, "Equal", v, other);
+  if (fe_dtype_is_float(fe_x_type(v)))
+    there = fe_onnx1(ir, "Or", there, fe_onnx1(ir, "IsNaN", v));
+  return fe_onnx1(ir, "Where", there, values_as(ir, v, t),
+                  fe_ml_strings(ir, 0, 1, &none));
+}
+
+/// The values in the order of their keys.
+static MlirValue in_order(fe_ir *ir, MlirValue map, fe_dtype t) {
+  MlirOperation take = fe_onnx(ir, "ml_map_take", 1, &map, 2, 0, NULL);
+  MlirNamedAttribute up = fe_at_i64(ir, "largest", 0);
+  if (mlirOperationIsNull(take))
+    return (MlirValue){0};
+  MlirValue keys = fe_result(take, 0);
+  MlirValue in[2] = {keys, fe_onnx1(ir, "Shape", keys)};
+  MlirOperation sorted = fe_onnx(ir, "top_k", 2, in, 2, 1, &up);
+  if (mlirOperationIsNull(sorted))
+    return (MlirValue){0};
+  MlirValue v =
+      fe_onnx1(ir, "Gather", fe_result(take, 1), fe_result(sorted, 1));
+  return values_as(ir, fe_ml_as_row(ir, v), t);
 }
 
 static fe_status expand_cast_map(fe_node *n, MlirValue *results) {
@@ -178,27 +223,12 @@ static fe_status expand_cast_map(fe_node *n, MlirValue *results) {
   if (sparse) { // the values of 0, 1, 2, ...
     if (size < 1 || size > INT32_MAX)
       return fe_node_refuse(n, "max_map", "a map has at least one place");
-    int64_t *keys = FE_NEW_N(ir->arena, int64_t, (size_t)size);
-    for (int64_t i = 0; i < size; ++i)
-      keys[i] = i;
-    // ONNX Runtime's text where there is none.
-    v = find(ir, fe_constant_i64s(ir, (unsigned)size, keys), map,
-             casts[cast].type == FE_STRING ? "0.f" : "0");
-  } else { // the values in the order of the keys
-    MlirOperation take = fe_onnx(ir, "ml_map_take", 1, &map, 2, 0, NULL);
-    MlirNamedAttribute up = fe_at_i64(ir, "largest", 0);
-    if (mlirOperationIsNull(take))
-      return FE_FAILED;
-    MlirValue keys = fe_result(take, 0);
-    MlirValue in[2] = {keys, fe_onnx1(ir, "Shape", keys)};
-    MlirOperation sorted = fe_onnx(ir, "top_k", 2, in, 2, 1, &up);
-    if (mlirOperationIsNull(sorted))
-      return FE_FAILED;
-    v = fe_ml_as_row(
-        ir, fe_onnx1(ir, "Gather", fe_result(take, 1), fe_result(sorted, 1)));
+    v = places(ir, map, size, casts[cast].type);
+  } else {
+    v = in_order(ir, map, casts[cast].type);
   }
-  results[0] = fe_x_cast(ir, v, casts[cast].type);
-  return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
+  results[0] = v;
+  return fe_is_null(v) ? FE_FAILED : FE_OK;
 }
 
 //===-- Rows ----------------------------------------------------------------//

@@ -509,8 +509,6 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
   if (fe_ml_read_labels(n, "classlabels_int64s", "classlabels_strings",
                         &labels))
     return FE_FAILED;
-  if (labels.n < 2)
-    return fe_node_refuse(n, NULL, "there must be two classes or more");
   t.t.n_targets = (int64_t)labels.n;
   if (read_input(&t, &x) || read_entries(n, "class", &e))
     return FE_FAILED;

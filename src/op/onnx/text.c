@@ -64,12 +64,18 @@ static fe_dtype by_way_of(fe_dtype t, bool print) {
   return fe_dtype_is_unsigned(t) || t == FE_BOOL ? FE_U64 : FE_I64;
 }
 
+MlirValue fe_text_print(fe_ir *ir, MlirValue v, int64_t digits) {
+  MlirNamedAttribute a = fe_at_i64(ir, "digits", digits);
+  v = fe_x_cast(ir, v, by_way_of(fe_dtype_of_elem(fe_elem_of(v)), true));
+  return fe_first(fe_onnx(ir, "text_print", 1, &v, 1, 1, &a));
+}
+
 MlirValue fe_text_cast(fe_ir *ir, MlirValue v, fe_dtype to) {
   fe_dtype from = fe_dtype_of_elem(fe_elem_of(v));
   if (from == to)
     return v;
   if (to == FE_STRING)
-    return fe_onnx1(ir, "TextPrint", fe_x_cast(ir, v, by_way_of(from, true)));
+    return fe_text_print(ir, v, -1);
   MlirNamedAttribute a = fe_at_i64(ir, "to", by_way_of(to, false));
   return fe_x_cast(ir, fe_first(fe_onnx(ir, "text_parse", 1, &v, 1, 1, &a)),
                    to);
@@ -208,7 +214,8 @@ static fe_status lower_rank(fe_lower *l) {
   return call_same(l, "string_rank", NULL, 0, NULL);
 }
 static fe_status lower_print(fe_lower *l) {
-  return call_same(l, "number_print", NULL, 0, NULL);
+  MlirValue digits = fe_index(l->ir, fe_attr_i64(l->op, "digits", -1));
+  return call_same(l, "number_print", NULL, 1, &digits);
 }
 static fe_status lower_parse(fe_lower *l) {
   return call_same(l, "number_parse",
@@ -451,6 +458,7 @@ static const fe_attr_def case_attrs[] = {{"to", FE_A_INT, NULL}, {0}};
 static const fe_attr_def normalize_attrs[] = {
     {"compare", FE_A_INT, NULL}, {"to", FE_A_INT, NULL}, {0}};
 static const fe_attr_def match_attrs[] = {{"pattern", FE_A_STRING, NULL}, {0}};
+static const fe_attr_def print_attrs[] = {{"digits", FE_A_INT, "-1"}, {0}};
 static const fe_attr_def parse_attrs[] = {{"to", FE_A_INT, NULL}, {0}};
 
 /// What the others become.
@@ -513,7 +521,7 @@ const fe_op_row fe_family_text[] = {
         lower_find, ),
     OWN("TextRank", "X:T", "Y:I", "T=str;I=i64", infer_i64, lower_rank, ),
     OWN("TextPrint", "X:N", "Y:T", "N=f32,f64,i64,u64;T=str", infer_text,
-        lower_print, ),
+        lower_print, .attrs = print_attrs),
     OWN("TextParse", "X:T", "Y:N", "T=str;N=f64,i64,u64", infer_parse,
         lower_parse, .attrs = parse_attrs),
     {0}};
