@@ -133,8 +133,15 @@ RULES += [
          "several; ONNX Runtime does so by PROBIT only", ("the formula",)),
     Rule(("TreeEnsembleClassifier",), "with a score for each of two classes the "
          "label is that of the higher one; ONNX Runtime gives the second where "
-         "its score is above 0", ("onnx",), lambda case, message: "output 0" in
-         message),
+         "its score is above 0. A class that no leaf scores has its base, and "
+         "one class that name", ("the formula",)),
+    Rule(("TreeEnsembleRegressor",), "a target that no leaf scores has its base; "
+         "ONNX Runtime gives 0", ("the formula",), lambda case, message:
+         "base_values" in case.attributes()
+         or "base_values_as_tensor" in case.attributes()),
+    Rule(("com.microsoft.QuantizeLinear",), "ONNX Runtime divides halves in f32; "
+         "Ferrule as the standard's operator", ("the first, but for one,",),
+         of_type(T.FLOAT16)),
     Rule(("com.microsoft.FastGelu", "com.microsoft.QuickGelu"), "ONNX Runtime "
          "rounds the constants to single precision", ("the formula",),
          of_type(T.DOUBLE)),

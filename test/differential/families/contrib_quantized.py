@@ -28,8 +28,8 @@ def byte(d, t, shape):
 def pair(d):
     t = d.type()
     a, b = d.broadcasts(2, max_rank=4)
-    return d.node([byte(d, t, a), scale(d), zero(d, t, (), .1),
-                   byte(d, t, b), scale(d), zero(d, t, (), .1),
+    return d.node([byte(d, t, a), scale(d), zero(d, t),
+                   byte(d, t, b), scale(d), zero(d, t),
                    scale(d), zero(d, t, (), .1)], **WIDE)
 
 
@@ -38,8 +38,8 @@ def single(high=.3, **attributes):
     def generate(d):
         t = d.type()
         given = {k: draw(d) for k, draw in attributes.items()}
-        return d.node([byte(d, t, d.shape()), scale(d), zero(d, t, (), .1),
-                       scale(d, high / 10, high), zero(d, t, (), .1)],
+        return d.node([byte(d, t, d.shape()), scale(d), zero(d, t),
+                       scale(d, high / 10, high), zero(d, t)],
                       **WIDE, **given)
     return generate
 
@@ -66,7 +66,7 @@ def average(d):
     kernel = [d.integer(1, 3) for _ in sizes]
     given = window.placing(d, sizes, kernel)
     shape = front[:1] + sizes + front[1:] if last else front + sizes
-    return d.node([byte(d, t, shape), scale(d), zero(d, t, (), .1), scale(d),
+    return d.node([byte(d, t, shape), scale(d), zero(d, t), scale(d),
                    zero(d, t, (), .1)], kernel_shape=kernel, channels_last=last,
                   count_include_pad=d.pick(None, 0, 1),
                   ceil_mode=d.pick(None, 0, 1), **given, **WIDE)
@@ -139,6 +139,8 @@ def gemm(d):
 
 def to_float(d):
     t, u = d.type("T1"), d.type("T2")
+    if t == T.INT8:  # ONNX Runtime has no signed by unsigned
+        u = d.types["T2"] = t
     v = d.type("T3", (T.FLOAT,))
     m, k, n = d.size(), d.size(), d.size()
     batch = d.shape(max_rank=2, empty=0, largest=6)

@@ -3,7 +3,7 @@ import numpy as np
 from onnx import numpy_helper
 
 from draw import T, numpy_type
-from families.ml import POSTS, few, labels, result_type
+from families.ml import POSTS, both, few, labels, named, posted, result_type
 
 DOMAIN = "ai.onnx.ml"
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ",
@@ -77,6 +77,42 @@ def inputs(d, t):
     return x, features
 
 
+COMPARE = {"BRANCH_LEQ": np.less_equal, "BRANCH_LT": np.less,
+           "BRANCH_GTE": np.greater_equal, "BRANCH_GT": np.greater,
+           "BRANCH_EQ": np.equal, "BRANCH_NEQ": np.not_equal}
+
+
+def scores(x, a, names, targets, aggregate="SUM"):
+    """What the leaves say, [rows, targets]: a target that none scores has 0."""
+    keys = ("featureids values modes truenodeids falsenodeids "
+            "missing_value_tracks_true").split()
+    rows = [a.get(f"nodes_{k}", [0] * len(a["nodes_modes"])) for k in keys]
+    nodes = dict(zip(zip(a["nodes_treeids"], a["nodes_nodeids"]), zip(*rows)))
+    leaves = {}
+    for *place, k, w in zip(*[a[f"{names}_{k}"] for k in
+                              "treeids nodeids ids weights".split()]):
+        leaves.setdefault(tuple(place), []).append((k, np.float32(w)))
+    found = np.zeros((len(x), targets))
+    trees = sorted(set(a["nodes_treeids"]))
+    for row, out in zip(x, found):
+        given = [[] for _ in range(targets)]
+        for tree in trees:
+            at = 0
+            while True:
+                feature, split, mode, yes, no, nan = nodes[tree, at]
+                if mode == "LEAF":
+                    break
+                v = row[feature]
+                at = yes if COMPARE[mode](v, split) or nan and np.isnan(v) \
+                    else no
+            for k, w in leaves.get((tree, at), []):
+                given[k].append(w)
+        for k, some in enumerate(given):
+            if some:
+                out[k] = {"MIN": min, "MAX": max}.get(aggregate, sum)(some)
+    return found / len(trees) if aggregate == "AVERAGE" else found
+
+
 def regressor(d):
     t = d.type(among=(T.FLOAT, T.DOUBLE))
     x, features = inputs(d, t)
@@ -86,10 +122,14 @@ def regressor(d):
     given = forest(d, features, "target", targets, d.pick(1, targets))
     if d.chance(.4):
         given["base_values"] = [weight(d) for _ in range(targets)]
+    plain = dict(given)
     if t == T.DOUBLE:
         given = doubles(d, given, "target")
     return d.node([x], spread="sum", n_targets=targets, post_transform=post,
-                  aggregate_function=aggregate, **given)
+                  aggregate_function=aggregate, **given,
+                  formula=lambda x: posted(scores(
+                      x, plain, "target", targets, aggregate) +
+                      plain.get("base_values", [0]), post))
 
 
 def classifier(d):
@@ -107,10 +147,29 @@ def classifier(d):
     if d.chance(.3):
         given["base_values"] = [weight(d) for _ in range(
             1 if single else classes)]
+    plain, post = dict(given), d.pick(*POSTS[:-1])
     if t == T.DOUBLE:
         given = doubles(d, given, "class")
-    return d.node([x], outputs=2, spread="sum", post_transform=d.pick(*POSTS[:-1]),
-                  **names, **given)
+    ids = set(plain["class_ids"])
+    one = classes == 2 and len(ids) == 1 and len(
+        plain.get("base_values", [])) != 2
+    positive = min(plain["class_weights"]) >= 0
+
+    def formula(x):
+        base = plain.get("base_values", [0])
+        s = scores(x, plain, "class", classes)
+        if not one:
+            s = s + base
+            return [named(names, s.argmax(1)), posted(s, post)]
+        s = s[:, list(ids)] + base
+        label = named(names, (s[:, 0] > (.5 if positive else 0)).astype(int))
+        if ids == {1}:
+            return [label, posted(np.hstack([0 * s, s]), post)]
+        if post in (None, "NONE", "SOFTMAX", "SOFTMAX_ZERO") and not positive:
+            return [label, np.hstack([-s, s])]
+        return [label, both(s, post)]
+    return d.node([x], outputs=2, spread="sum", post_transform=post,
+                  formula=formula, **names, **given)
 
 
 def ensemble(d):
