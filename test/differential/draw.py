@@ -17,7 +17,7 @@ import zlib
 
 import ml_dtypes
 import numpy as np
-from onnx import TensorProto, defs, helper
+from onnx import TensorProto, TypeProto, defs, helper
 
 T = TensorProto
 # The standard's names of element types, as numbers and as numpy types.
@@ -55,17 +55,39 @@ def numpy_type(number):
 
 
 def leaves(held):
-    """The arrays of a tensor, a sequence (a list), an optional (or None)."""
+    """The arrays of a tensor, a sequence (a list), an optional (or None), the
+    keys and values of a map (a dict)."""
+    if isinstance(held, dict):
+        held = arrays_of(held)
     if isinstance(held, list):
         return [a for item in held for a in leaves(item)]
     return [] if held is None else [held]
 
 
+def arrays_of(held):
+    """A map's keys in order and their values."""
+    keys = sorted(held)
+    text = lambda some: np.array(some, object if any(
+        isinstance(v, str) for v in some) else None)
+    return [text(keys), text([held[k] for k in keys])]
+
+
 def mapped(held, function):
-    """As `held`, with the function's result for each array."""
+    """As `held`, with the function's result for each array; of maps nothing
+    changes."""
+    if isinstance(held, dict):
+        return held
     if isinstance(held, list):
         return [mapped(item, function) for item in held]
     return None if held is None else function(held)
+
+
+def map_proto(keys, values):
+    found = TypeProto()
+    found.map_type.key_type = keys
+    found.map_type.value_type.tensor_type.elem_type = values
+    found.map_type.value_type.tensor_type.shape.SetInParent()
+    return found
 
 
 @dataclasses.dataclass
@@ -79,19 +101,22 @@ class Value:
     shape_fixed: bool = False  # its shape must be known when compiling
     static: tuple = ()         # of these dims the size must be
     constant: bool = False     # it must be a constant
-    # What it is, if not a tensor: of "sequence" and "optional" the outer first.
+    # What it is, if not a tensor: of "sequence" and "optional" the outer first;
+    # "map": of keys of type `keys` and single values.
     # `dims` are then those of the tensors: numbers, None for those that are open;
     # UNRANKED: their number is open too.
     of: tuple = ()
     free: bool = False         # nothing is said of the shapes in it
     rank: int = None           # of what is in it, where nothing is
+    keys: int = None
 
     def proto(self):
         """The type that the model declares."""
         found = helper.make_tensor_type_proto(
             self.type, None if self.dims == UNRANKED else self.dims)
         for what in reversed(self.of):
-            found = WRAP[what](found)
+            found = map_proto(self.keys, self.type) if what == "map" \
+                else WRAP[what](found)
         return found
 
     def text(self):
@@ -352,8 +377,16 @@ class Draw:
         self.values.append(value)
         return value
 
+    def map(self, held, keys, number):
+        """A map of these contents."""
+        value = Value(self.name("in"), number, held, of=("map",), keys=keys)
+        self.values.append(value)
+        return value
+
     def held_dims(self, v):
         """Dims that are declared for the tensors in a value."""
+        if "map" in v.of:
+            return []
         low, high = (0, 3) if v.rank is None else (v.rank, v.rank)
         shapes = [a.shape for a in leaves(v.array)] or [self.shape(low, high)]
         if len({len(s) for s in shapes}) > 1 or v.free:

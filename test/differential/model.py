@@ -87,6 +87,8 @@ def save(case, want, folder):
         for i, (name, value) in enumerate(held):
             if name in optional or value is None:
                 proto = numpy_helper.from_optional(value, name)
+            elif isinstance(value, dict):
+                proto = numpy_helper.from_dict(value, name)
             elif isinstance(value, list):
                 proto = numpy_helper.from_list(value, name)
             else:

@@ -22,8 +22,8 @@ import families  # noqa: E402
 import reference  # noqa: E402
 import shrink  # noqa: E402
 from compare import difference  # noqa: E402
-from draw import (GROUP, Draw, Impossible, choose_opset, leaves,  # noqa: E402
-                  mapped, numpy_type)
+from draw import (GROUP, Draw, Impossible, arrays_of,  # noqa: E402
+                  choose_opset, leaves, mapped, numpy_type)
 from explained import explained  # noqa: E402
 from model import model_of, save  # noqa: E402
 
@@ -89,6 +89,11 @@ def compared(case, want, found, single=False):
                 if text:
                     return f" item {k}{text}"
             return None
+        if isinstance(w, dict) or isinstance(g, dict):
+            if type(g) is not type(w) or g.keys() != w.keys():
+                return f" is {_kind(g)}, not {_kind(w)}"
+            g, w = arrays_of(g)[1], arrays_of(w)[1]
+            w = w.astype(g.dtype)
         if isinstance(g, list) or g.dtype != w.dtype:
             return f" is {_kind(g)}, not {_kind(w)}"
         if case.random:
@@ -110,6 +115,8 @@ def _kind(held):
     """A word for what a value is."""
     if isinstance(held, list):
         return f"a sequence of {len(held)}"
+    if isinstance(held, dict):
+        return f"a map of {list(held)}"
     return "nothing" if held is None else str(held.dtype)
 
 
