@@ -24,8 +24,8 @@ FERRULE = f"{BUILD}/bin/ferrule"
 MODELS = f"{SOURCE}/models"
 MNIST, FACE, VOICE = (f"{MODELS}/{m}/model.onnx" for m in
                       ("mnist8", "blazeface_front", "silero_vad_v6"))
-COMMANDS = ["compile", "run", "bench", "info", "profile", "operators", "opt",
-            "dialect"]
+COMMANDS = ["compile", "run", "bench", "info", "profile", "tune", "operators",
+            "opt", "dialect"]
 PHASES = ["import", "optimize", "lower", "group", "schedule", "plan"]
 OK, REFUSED, USAGE, INTERNAL = 0, 1, 2, 3
 
@@ -85,6 +85,7 @@ def test_usage(scratch):
             (["bench", MNIST, "--vs", "bogus"], "onnxruntime"),
             (["bench", MNIST, "--threads", "0"], "positive"),
             (["info"], "one model"), (["profile"], "one model"),
+            (["tune"], "one model"),
             (["operators", "a", "b"], "one name"),
             (["opt", MNIST], "--passes"), (["dialect", "bogus"], "krnl"),
             (["dialect"], "krnl")]:

@@ -72,8 +72,8 @@ void fe_cli_error(fe_cli *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void fe_cli_diagnostic(void *user, const ferrule_diagnostic *d);
 
-/// Prints which kernels the model becomes; an exit code.
-int fe_cli_explain(fe_cli *c, const char *path);
+/// Prints which kernels the model becomes, and what they take; an exit code.
+int fe_cli_explain(fe_cli *c, const char *path, bool measure, bool json);
 
 extern const fe_command fe_commands[]; // terminated by a NULL name
 /// Options of compilation, shared by the commands that compile.
@@ -87,6 +87,7 @@ int fe_cmd_run(fe_cli *c);
 int fe_cmd_bench(fe_cli *c);
 int fe_cmd_info(fe_cli *c);
 int fe_cmd_profile(fe_cli *c);
+int fe_cmd_tune(fe_cli *c);
 int fe_cmd_dialect(fe_cli *c);
 int fe_cmd_opt(fe_cli *c);
 int fe_cmd_operators(fe_cli *c);

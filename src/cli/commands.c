@@ -8,7 +8,7 @@
 
 extern const fe_cli_option fe_compile_options[], fe_run_options[],
     fe_bench_options[], fe_profile_options[], fe_opt_options[],
-    fe_operators_options[];
+    fe_operators_options[], fe_tune_options[];
 
 void fe_opt_passes(FILE *to);
 
@@ -28,7 +28,7 @@ const fe_command fe_commands[] = {
          "  ferrule compile model.onnx -o model.so --target x86-64-v3 --dim "
          "batch=1\n"
          "  ferrule compile model.onnx -o model.so --cpu=multi\n"
-         "  ferrule compile model.onnx --explain\n\n"
+         "  ferrule compile model.onnx --explain --measure\n\n"
          "With --cpu=multi, or levels with commas between, a .so, .o or .a has "
          "code for each\nlevel and asks the processor when it is first used; "
          "ferrule info lists them, and\nferrule run --cpu takes a certain one."
@@ -95,6 +95,24 @@ const fe_command fe_commands[] = {
      .options = fe_profile_options,
      .compiles = true,
      .run = fe_cmd_profile},
+    {.name = "tune",
+     .arguments = "MODEL -o FILE [--seconds N] [--threads N]",
+     .summary = "search for faster kernels on this machine",
+     .help =
+         "Tries numbers near those that the compiler has chosen for the "
+         "model's kernels\n(tile heights, block sizes, orders of loops) and "
+         "convolutions (direct or by\nWinograd's filtering, width of "
+         "panels), on this machine and random inputs (or\n--input), and "
+         "writes what is faster to a schedule. Results stay the same but "
+         "for\nrounding. Ctrl-C ends the search early; the file is whole at "
+         "any time.\n\nExamples:\n"
+         "  ferrule tune model.onnx -o model.schedule --seconds 300\n"
+         "  ferrule compile model.onnx -o model.so "
+         "--schedule model.schedule\n\n"
+         "With --schedule the search goes on from that file.",
+     .options = fe_tune_options,
+     .compiles = true,
+     .run = fe_cmd_tune},
     {.name = "operators",
      .arguments = "[NAME]",
      .summary = "list the operators that are supported",

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-enum { STOP_AFTER, OUTPUT, HEADER, WEIGHTS, TIME, EXPLAIN };
+enum { STOP_AFTER, OUTPUT, HEADER, WEIGHTS, TIME, EXPLAIN, MEASURE, JSON };
 const fe_cli_option fe_compile_options[] = {
     [STOP_AFTER] = {"stop-after", 0, "PHASE",
                     "write the form after import, optimize, lower, group, "
@@ -23,7 +23,12 @@ const fe_cli_option fe_compile_options[] = {
                  "inside (default) the artifact, or beside it"},
     [TIME] = {"time", 0, NULL, "say how long each phase took"},
     [EXPLAIN] = {"explain", 0, NULL,
-                 "say which kernels the nodes became, and how each is done"},
+                 "say which kernels the nodes became, how each is done, and "
+                 "what it should take by the cost model"},
+    [MEASURE] = {"measure", 0, NULL,
+                 "with --explain: what each takes on this machine, on random "
+                 "inputs and one thread"},
+    [JSON] = {"json", 0, NULL, "with --explain: for programs"},
     {0}};
 
 /// Phase times, for --time.
@@ -86,7 +91,7 @@ static void write_reproducer(fe_cli *c, const fe_clock *k, const char *model) {
 
 int fe_cmd_compile(fe_cli *c) {
   const char *output = NULL, *phase = NULL, *value;
-  bool times = false, explain = false;
+  bool times = false, explain = false, measure = false, json = false;
   int o;
   while ((o = fe_cli_next(c, &value)) >= 0) {
     switch (o) {
@@ -111,17 +116,25 @@ int fe_cmd_compile(fe_cli *c) {
     case EXPLAIN:
       explain = true;
       break;
+    case MEASURE:
+      measure = true;
+      break;
+    case JSON:
+      json = true;
+      break;
     }
   }
   if (o == -2)
     return EXIT_USAGE;
   if (c->n_positional != 1)
     return fe_cli_usage(c, "one model is wanted");
+  if ((measure || json) && !explain)
+    return fe_cli_usage(c, "--measure and --json belong to --explain");
   if (!output && !phase && !explain)
     return fe_cli_usage(c, "where should the result go? give -o OUT");
   const char *model = c->positional[0];
   if (explain) {
-    int code = fe_cli_explain(c, model);
+    int code = fe_cli_explain(c, model, measure, json);
     if (code || (!output && !phase))
       return code;
   }

@@ -4,11 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Time per kernel call of a model, beside what one core of this machine can do
-// at most (multiply-adds in registers, measured first).
+// at most (measure.c).
 //
 //===----------------------------------------------------------------------===//
-#include "base/base.h"
-#include "cli/model.h"
+#include "cli/measure.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,48 +19,6 @@ const fe_cli_option fe_profile_options[] = {
     [RUNS] = {"runs", 'n', "N", "runs to average over (default: one second)"},
     [TOP] = {"top", 0, "N", "show the N slowest only (default 40)"},
     {0}};
-
-//===-- What the machine can do ---------------------------------------------//
-
-enum { CHAINS = 12, STEPS = 200000 };
-
-/// GFLOP/s of independent chains of multiply-adds on vectors of `bytes`.
-/// Assembly, so that each is the one instruction that is meant.
-#define FE_PEAK(name, isa, bytes, fma)                                         \
-  __attribute__((target(isa))) static double name(void) {                      \
-    typedef float lanes __attribute__((vector_size(bytes)));                   \
-    lanes acc[CHAINS] = {{0}}, x = {0}, y = {0};                               \
-    double best = 0;                                                           \
-    for (int round = 0; round < 10; round++) {                                 \
-      double start = fe_now();                                                 \
-      for (int i = 0; i < STEPS; i++) {                                        \
-        _Pragma("GCC unroll 12") for (int k = 0; k < CHAINS;                   \
-                                      k++) __asm__ volatile(fma :              \
-                                                            "+v"(acc[k]) :     \
-                                                            "v"(x), "v"(y));   \
-      }                                                                        \
-      double took = fe_now() - start;                                          \
-      double rate = 2.0 * STEPS * CHAINS * (bytes / 4) / took / 1e9;           \
-      best = rate > best ? rate : best;                                        \
-    }                                                                          \
-    return best;                                                               \
-  }
-
-#ifdef __x86_64__
-FE_PEAK(peak_avx512, "avx512f", 64, "vfmadd231ps %1, %2, %0")
-FE_PEAK(peak_avx2, "avx2,fma", 32, "vfmadd231ps %1, %2, %0")
-FE_PEAK(peak_sse, "sse4.2", 16, "mulps %1, %0\n\taddps %2, %0")
-
-static double peak(void) {
-  if (__builtin_cpu_supports("avx512f"))
-    return peak_avx512();
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    return peak_avx2();
-  return peak_sse();
-}
-#else
-static double peak(void) { return 0; } // not shown
-#endif
 
 //===-- Report --------------------------------------------------------------//
 
@@ -87,14 +44,21 @@ static void print_row(const ferrule_profile_entry *e, double total, double runs,
          e->node);
 }
 
-static int report(fe_cli *c, const ferrule_profile_entry *entries, size_t n,
-                  double runs, size_t top, int threads) {
+static int report(fe_cli *c, const fe_loaded *m, double runs, size_t top,
+                  int threads) {
+  size_t n;
+  const ferrule_profile_entry *entries =
+      ferrule_program_profile(m->program, &n);
+  fe_target storage;
+  const fe_target *target = fe_measure_target(c, &storage);
+  if (!target) // the best of several levels
+    target = fe_target_find("native", &storage);
   const ferrule_profile_entry **order = calloc(n + 1, sizeof *order);
   if (!order) {
     fe_cli_error(c, "out of memory");
     return EXIT_REFUSED;
   }
-  double total = 0, operations = 0, roof = peak() * threads;
+  double total = 0, operations = 0, roof = fe_measure_peak(target) * threads;
   size_t calls = 0;
   for (size_t i = 0; i < n; i++) {
     order[i] = &entries[i];
@@ -123,25 +87,6 @@ static int report(fe_cli *c, const ferrule_profile_entry *entries, size_t n,
 }
 
 //===-- The command ---------------------------------------------------------//
-
-static int measure(fe_cli *c, fe_loaded *m, int wanted, size_t top,
-                   int threads) {
-  size_t n;
-  ferrule_profile_entry *entries = ferrule_program_profile(m->program, &n);
-  int code = fe_loaded_run(c, m); // warm
-  for (size_t i = 0; i < n && !code; i++) {
-    ferrule_profile_entry *e = &entries[i];
-    e->calls = e->nanoseconds = e->operations = e->bytes = 0;
-    e->best_nanoseconds = e->best_operations = 0;
-  }
-  int runs = 0;
-  double end = fe_now() + 1;
-  while (!code && (wanted ? runs < wanted : runs < 3 || fe_now() < end)) {
-    code = fe_loaded_run(c, m);
-    runs++;
-  }
-  return code ? code : report(c, entries, n, runs, top, threads);
-}
 
 static bool count(fe_cli *c, const char *text, int *out) {
   char *end;
@@ -177,17 +122,12 @@ int fe_cmd_profile(fe_cli *c) {
   if (fe_is_library(path))
     return fe_cli_usage(c, "a compiled model does not know its nodes: give the "
                            "model that it was compiled from");
-  c->options.profile = true;
   fe_loaded m;
-  int code = fe_loaded_open(c, path, &m);
-  for (int i = 0; i < n_inputs && !code; i++)
-    code = fe_loaded_input_option(c, &m, inputs[i]);
+  int code = fe_measure_open(c, path, inputs, n_inputs, threads, &m);
   if (!code)
-    code = fe_loaded_randomize(c, &m, 0);
+    code = fe_measure_runs(c, &m, &runs);
   if (!code)
-    code = fe_loaded_prepare(c, &m, threads);
-  if (!code)
-    code = measure(c, &m, runs, (size_t)top, threads);
+    code = report(c, &m, runs, (size_t)top, threads);
   fe_loaded_close(&m);
   return code;
 }

@@ -18,7 +18,7 @@
 // log2(e) in the scale.
 //
 //===----------------------------------------------------------------------===//
-#include "kernel/kernel.h"
+#include "kernel/cost.h"
 
 #include <math.h>
 #include <string.h>
@@ -700,14 +700,16 @@ fe_status fe_generate_attention(fe_ir *ir, const fe_target *target,
     a.maxima = scratch(&a, rows);
     a.sums = scratch(&a, rows);
   }
-  fe_set_attr(
-      ir, a.g.func,
-      fe_at_str(ir, "krnl.plan",
-                fe_printf(ir->arena,
-                          "tiles of %u queries and %lld keys, keys in "
-                          "blocks of %lld, queries of %lld",
-                          FE_ROWS, (long long)a.width, (long long)a.block,
-                          (long long)a.query_block)));
+  fe_gen_explain(&a.g, "online softmax",
+                 fe_printf(ir->arena,
+                           "tiles of %u queries and %lld keys, keys in "
+                           "blocks of %lld, queries of %lld",
+                           FE_ROWS, (long long)a.width, (long long)a.block,
+                           (long long)a.query_block));
+  fe_gen_tile(&a.g, (fe_cost_tile){.rows = FE_ROWS,
+                                   .vectors = a.vectors,
+                                   .steps = a.depth,
+                                   .extra = FE_ROWS * a.vectors * 8});
   MlirValue one = fe_index(ir, 1);
   fe_region r = fe_for_begin(ir, a.g.begin, a.g.end, one, 0, NULL);
   one_item(&a, r.iv);

@@ -19,10 +19,11 @@
 // apart for every tile, so that overlapping tiles stay right.
 //
 //===----------------------------------------------------------------------===//
-#include "kernel/kernel.h"
+#include "kernel/cost.h"
 
 #include <string.h>
 
+#define FE_TILE_CYCLES 8 // to begin and end a tile, beside its results
 #define FE_MAX_SCRATCH (512 << 10) // bytes of stack that a schedule may ask for
 
 typedef enum b_form { B_ROWS, B_COLUMNS, B_PANELS } b_form;
@@ -559,10 +560,15 @@ static void few_rows(contract *c, int64_t rows) {
   items(&few, middle, c->g.end);
 }
 
+/// Whether few rows are done with several panels at once.
+static bool several_panels(const contract *c) {
+  bool one_matrix = c->collapsed || c->n_batch == 0;
+  return c->p.panels > 1 && one_matrix && c->n >= c->width * c->p.panels;
+}
+
 static void all_items(contract *c) {
   fe_ir *ir = c->g.ir;
-  bool one_matrix = c->collapsed || c->n_batch == 0;
-  if (c->p.panels == 1 || !one_matrix || c->n < c->width * c->p.panels) {
+  if (!several_panels(c)) {
     items(c, c->g.begin, c->g.end);
     return;
   }
@@ -681,9 +687,19 @@ static void set_extent(contract *c) {
   count = fe_dim_mul(count, fe_dim_ceildiv(m, block));
   count = fe_dim_mul(count, fe_dim_ceildiv(n, width));
   MlirAffineExpr rows = c->m == FE_DYN ? m : block;
-  fe_set_attr(
-      ir, g->func,
-      fe_at_str(ir, "krnl.plan", fe_contract_explain(ir->arena, &c->p)));
+  fe_gen_explain(g, "outer products", fe_contract_explain(ir->arena, &c->p));
+  // What is not whole tiles makes all of them a little lower.
+  int64_t height = c->p.rows, tiles = (c->p.row_block + height - 1) / height;
+  if (c->m != FE_DYN && tiles && c->m % c->p.row_block == 0)
+    height = c->p.row_block / tiles;
+  int64_t vectors =
+      (int64_t)c->p.vectors * (several_panels(c) ? c->p.panels : 1);
+  fe_gen_tile(g, (fe_cost_tile){.rows = height,
+                                .vectors = vectors,
+                                .steps = c->p.k_block     ? c->p.k_block
+                                         : c->k == FE_DYN ? 0
+                                                          : c->k,
+                                .extra = height * vectors + FE_TILE_CYCLES});
   MlirAffineExpr cost = fe_dim_mul(fe_dim_mul(rows, k), width);
   fe_gen_end(g, count, fe_dim_mul(cost, fe_dim_const(g->ir, 2)));
 }

@@ -17,10 +17,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/conv.h"
+#include "kernel/cost.h"
 #include "kernel/window.h"
 
 #define MAX_ACC 32
 #define PART_CYCLES 3500 // work that is worth the arithmetic of an item
+#define TILE_CYCLES 8    // to begin and end a tile, beside its results
 #define PATTERN_MAX 100  // pixels of images that are cut regardless of rows
 
 typedef enum conv_order {
@@ -530,6 +532,40 @@ static void extent(conv *c, unsigned in, MlirAffineExpr *items,
   *cost = fe_dim_mul(size, fe_dim_const(ir, each));
 }
 
+static void explain(conv *c) {
+  static const char *const orders[] = {"panels, images, parts of the image",
+                                       "images, panels, parts of the image",
+                                       "images, parts of the image, panels"};
+  fe_ir *ir = c->g.ir;
+  int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;
+  int64_t rows = fe_conv_rows(c->g.target, nk);
+  const char *part =
+      c->parts == WHOLE_PATTERN ? "whole images"
+      : c->parts == ROWS
+          ? fe_printf(ir->arena, "%lld rows", (long long)c->rows_of_part)
+          : fe_printf(ir->arena, "%lld tiles", (long long)c->tiles_of_part);
+  fe_gen_explain(
+      &c->g, "direct",
+      fe_printf(ir->arena,
+                "register tile %lld pixels x %lld channels, parts of %s, "
+                "from outside: %s%s",
+                (long long)rows, (long long)(nk * c->lanes), part,
+                orders[c->order], c->prefetch ? ", prefetching weights" : ""));
+  // What is not whole tiles makes all of them a little lower.
+  const int64_t *out = c->win.out;
+  int64_t pixels = out[1], height = rows;
+  if (c->parts == WHOLE_PATTERN)
+    pixels *= out[0];
+  if (out[1] != FE_DYN && pixels > 0)
+    height = (pixels + (pixels + rows - 1) / rows - 1) /
+             ((pixels + rows - 1) / rows);
+  fe_gen_tile(&c->g, (fe_cost_tile){.rows = height,
+                                    .vectors = nk,
+                                    .steps = c->channels * c->win.kernel[0] *
+                                             c->win.kernel[1],
+                                    .extra = height * nk + TILE_CYCLES});
+}
+
 fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
                            MlirModule module, MlirOperation func) {
   conv *c = FE_NEW(ir->arena, conv);
@@ -556,6 +592,7 @@ fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
   choose(c);
   if (schedule(c) != FE_OK)
     return fe_gen_abandon(g);
+  explain(c);
   c->n_images = fe_dim(ir, g->dest, 0);
   c->n_panels = fe_index(ir, c->panels.main + (c->panels.last ? 1 : 0));
   if (fe_epilogue_has_loop(&c->epilogue)) {

@@ -129,6 +129,11 @@ MlirAffineExpr fe_gen_dim(const fe_gen *g, unsigned a, unsigned d) {
   return fe_dim_symbol(g->ir, d);
 }
 
+void fe_gen_explain(fe_gen *g, const char *algorithm, const char *plan) {
+  fe_set_attr(g->ir, g->func, fe_at_str(g->ir, "krnl.algorithm", algorithm));
+  fe_set_attr(g->ir, g->func, fe_at_str(g->ir, "krnl.plan", plan));
+}
+
 void fe_gen_end(fe_gen *g, MlirAffineExpr items, MlirAffineExpr cost) {
   fe_ir *ir = g->ir;
   fe_func_end(ir, g->func, 0, NULL);

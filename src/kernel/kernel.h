@@ -85,6 +85,10 @@ FE_NODISCARD fe_status fe_schedule(fe_gen *g, unsigned n, const fe_knob *knobs);
 bool fe_schedule_given(const fe_gen *g);
 fe_status fe_schedule_refuse(fe_gen *g, const char *why);
 
+/// What --explain says of the kernel: attributes `krnl.algorithm` (of a word or
+/// two) and `krnl.plan`.
+void fe_gen_explain(fe_gen *g, const char *algorithm, const char *plan);
+
 //===-- The epilogue --------------------------------------------------------//
 
 /// The elementwise ops behind the root. Chain value 0 is the root's result,

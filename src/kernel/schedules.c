@@ -20,7 +20,7 @@ const fe_knob_info fe_knob_infos[] = {
     {"conv", "prefetch", 0, 1, FE_KNOB_CHOICE},
     {"conv", "tiles_of_part", 1, 64, FE_KNOB_SIZE},
     {"conv", "rows_of_part", 1, 64, FE_KNOB_SIZE},
-    {"convolution", "algorithm", 0, 4, FE_KNOB_CHOICE},
+    {"convolution", "algorithm", 0, 4, FE_KNOB_EVEN},
     {"convolution", "panel", 1, 14, FE_KNOB_COUNT},
     {"winograd", "order", 0, 1, FE_KNOB_CHOICE},
     {NULL, NULL, 0, 0, FE_KNOB_CHOICE},
@@ -106,6 +106,8 @@ static fe_status read_knob(reader *r, fe_schedule_line *l, char *word) {
                  "'%s' must be a number from %" PRId64 " to %" PRId64
                  ", not '%s'",
                  k->name, k->low, k->high, shown(r, eq + 1));
+  if (k->kind == FE_KNOB_EVEN && value % 2)
+    return wrong(r, NULL, "'%s' must be an even number", k->name);
   unsigned at = l->n;
   for (; at && strcmp(l->knob[at - 1].name, k->name) >= 0; --at)
     if (!strcmp(l->knob[at - 1].name, k->name))

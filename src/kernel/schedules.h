@@ -23,6 +23,7 @@
 /// How the values of a knob lie: which ones are neighbours.
 typedef enum fe_knob_kind {
   FE_KNOB_CHOICE, // no order
+  FE_KNOB_EVEN,   // no order, even numbers only
   FE_KNOB_COUNT,  // one more or less
   FE_KNOB_SIZE    // twice or half
 } fe_knob_kind;

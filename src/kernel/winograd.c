@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/winograd.h"
+#include "kernel/cost.h"
 
 #define MAX_ACC 32
 
@@ -306,6 +307,29 @@ static MlirValue buffer(winograd *w, int64_t rows, bool flat) {
                             : fe_memref_type(ir, ir->f32, 2, dims));
 }
 
+static void explain(winograd *w) {
+  fe_ir *ir = w->g.ir;
+  int64_t nk = w->panels.main ? w->panels.panel : w->panels.last;
+  int64_t most = fe_conv_rows(w->g.target, nk);
+  int64_t tiles = (w->block + most - 1) / most;
+  int64_t rows = (w->block + tiles - 1) / tiles;
+  fe_gen_explain(
+      &w->g,
+      fe_printf(ir->arena, "Winograd F(%lldx%lld)", (long long)w->tile,
+                (long long)w->tile),
+      fe_printf(ir->arena,
+                "register tile %lld x %lld channels, blocks of %lld tiles, "
+                "input transformed %s, from outside: %s",
+                (long long)rows, (long long)(nk * w->lanes),
+                (long long)w->block, w->fused ? "block by block" : "before",
+                w->panels_outside ? "panels, blocks" : "blocks, panels"));
+  // Products are stored, and taken apart again.
+  fe_gen_tile(&w->g, (fe_cost_tile){.rows = rows,
+                                    .vectors = nk,
+                                    .steps = w->channels,
+                                    .extra = rows * nk * 4});
+}
+
 fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
                                MlirModule module, MlirOperation func) {
   winograd *w = FE_NEW(ir->arena, winograd);
@@ -345,6 +369,7 @@ fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
   if (fe_schedule(g, FE_COUNT(knobs), knobs) != FE_OK)
     return fe_gen_abandon(g);
   w->panels_outside = outside;
+  explain(w);
   int64_t widest =
       w->panels.last > w->panels.panel ? w->panels.last : w->panels.panel;
   w->products =

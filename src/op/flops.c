@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/// Value of a dim; unknown symbols count as 1.
-static int64_t evaluate(MlirAffineExpr e, const int64_t *symbols,
+int64_t fe_dim_evaluate(MlirAffineExpr e, const int64_t *symbols,
                         unsigned n_symbols) {
   if (mlirAffineExprIsAConstant(e))
     return mlirAffineConstantExprGetValue(e);
@@ -19,8 +18,10 @@ static int64_t evaluate(MlirAffineExpr e, const int64_t *symbols,
   }
   if (!mlirAffineExprIsABinary(e))
     return 1;
-  int64_t a = evaluate(mlirAffineBinaryOpExprGetLHS(e), symbols, n_symbols),
-          b = evaluate(mlirAffineBinaryOpExprGetRHS(e), symbols, n_symbols);
+  int64_t a = fe_dim_evaluate(mlirAffineBinaryOpExprGetLHS(e), symbols,
+                              n_symbols),
+          b = fe_dim_evaluate(mlirAffineBinaryOpExprGetRHS(e), symbols,
+                              n_symbols);
   if (mlirAffineExprIsAAdd(e))
     return a + b;
   if (mlirAffineExprIsAMul(e))
@@ -48,7 +49,7 @@ static bool sizes_of(fe_ir *ir, MlirValue v, const int64_t *symbols,
   out->rank = d.rank;
   out->count = 1;
   for (unsigned i = 0; i < d.rank; i++) {
-    out->d[i] = (double)evaluate(d.d[i], symbols, n_symbols);
+    out->d[i] = (double)fe_dim_evaluate(d.d[i], symbols, n_symbols);
     out->count *= out->d[i];
   }
   return true;

@@ -16,4 +16,8 @@
 double fe_op_flops(fe_ir *ir, MlirOperation op, const int64_t *symbols,
                    unsigned n_symbols);
 
+/// Value of a dim; unknown symbols count as 1.
+int64_t fe_dim_evaluate(MlirAffineExpr e, const int64_t *symbols,
+                        unsigned n_symbols);
+
 #endif

@@ -14,12 +14,13 @@
 #include <stdint.h>
 
 typedef struct fe_target {
-  const char *name;                      // "x86-64-v4"
-  const char *triple;                    // "x86_64-pc-linux-gnu"
-  const char *cpu;                       // for LLVM
-  const char *features;                  // for LLVM
-  unsigned vector_bits;                  // 512
-  unsigned vector_registers;             // 32
+  const char *name;          // "x86-64-v4"
+  const char *triple;        // "x86_64-pc-linux-gnu"
+  const char *cpu;           // for LLVM
+  const char *features;      // for LLVM
+  unsigned vector_bits;      // 512
+  unsigned vector_registers; // 32
+  unsigned fma_units; // multiply-adds (without fma: either) begun per cycle
   unsigned l1_bytes, l2_bytes, l3_bytes; // data, per core; l3 shared
   bool fma;
   bool masks;    // masked loads and stores are cheap
