@@ -9,7 +9,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/conv.h"
+#include "kernel/cost.h"
 #include "kernel/image.h"
+
+#define TILE_CYCLES 8 // to begin and end a tile, beside its results
 
 typedef struct depthwise {
   fe_image image;
@@ -71,6 +74,16 @@ fe_status fe_generate_depthwise(fe_ir *ir, const fe_target *target,
     return fe_gen_abandon(&m->g);
   d->weights = m->g.flat[weights];
   d->bias = m->g.flat[bias];
-  fe_image_rows(m, 2 * m->win.kernel[0] * m->win.kernel[1], tile, d);
+  int64_t taps = m->win.kernel[0] * m->win.kernel[1];
+  int64_t pixels = fe_image_tile_pixels(m);
+  fe_gen_explain(&m->g, "depthwise",
+                 fe_printf(ir->arena, "register tile %lld pixels x %u channels",
+                           (long long)pixels, m->lanes));
+  // Pixels are loads of whole vectors, which cost like those of scalars.
+  fe_gen_tile(&m->g, (fe_cost_tile){.rows = pixels,
+                                    .vectors = 1,
+                                    .steps = taps,
+                                    .extra = pixels + TILE_CYCLES});
+  fe_image_rows(m, 2 * taps, tile, d);
   return FE_OK;
 }

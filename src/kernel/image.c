@@ -38,6 +38,14 @@ static unsigned tile_pixels(const fe_target *t) {
   return m < 2 ? 2 : m > FE_WINDOW_TILE ? FE_WINDOW_TILE : m;
 }
 
+int64_t fe_image_tile_pixels(const fe_image *m) {
+  int64_t most = tile_pixels(m->g.target), width = m->win.out[1];
+  if (width == FE_DYN || width <= 0)
+    return most;
+  int64_t tiles = (width + most - 1) / most;
+  return (width + tiles - 1) / tiles;
+}
+
 void fe_image_rows(fe_image *m, int64_t cost, fe_tile_fn tile, void *user) {
   fe_gen *g = &m->g;
   fe_ir *ir = g->ir;

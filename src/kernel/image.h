@@ -32,6 +32,9 @@ FE_NODISCARD fe_status fe_image_begin(fe_image *m, fe_ir *ir,
 /// Emits the loops over items and rows around `tile` and ends the function.
 /// `cost`: operations per element of the result.
 void fe_image_rows(fe_image *m, int64_t cost, fe_tile_fn tile, void *user);
+/// Pixels of its tiles: the most, or those of the widest that a row is cut
+/// into.
+int64_t fe_image_tile_pixels(const fe_image *m);
 /// Element of the input where the tile's first pixel has tap (0, 0).
 MlirValue fe_image_origin(fe_image *m, const fe_tile *t);
 /// Epilogue and stores for the pixels of a tile.
