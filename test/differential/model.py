@@ -8,6 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from draw import NUMBERS, mapped, schema_of
 
+WRONGLY_INFERRED = "RMSNormalization",  # the type is that of the scale
 HALVES = (TensorProto.FLOAT16, TensorProto.BFLOAT16)
 
 
@@ -65,6 +66,8 @@ def output_types(case):
     named = [schema.outputs[min(k, len(schema.outputs) - 1)].type_str
              for k in asked]
     signature = [case.types.get(t, NUMBERS.get(t[7:-1], 0)) for t in named]
+    if case.op in WRONGLY_INFERRED:
+        return signature
     if len(case.nodes) > 1 or len(signature) != len(case.outputs):
         signature = [0] * len(case.outputs)
     try:

@@ -68,7 +68,8 @@ def _rounded(case, arrays, types):
             else a.dtype
         with np.errstate(all="ignore"):
             if a.dtype.kind == "O" and t == TensorProto.STRING:
-                a = np.frompyfunc(lambda v: v or "", 1, 1)(a)  # filled with 0
+                a = np.asarray(  # filled with 0
+                    np.frompyfunc(lambda v: v or "", 1, 1)(a), object)
             bits = t in SMALL and a.dtype == np.uint8  # from ONNX Runtime
             return a.view(kind) if bits else a.astype(kind)
     return [mapped(a, lambda a: rounded(a, t)) for a, t in zip(arrays, types)]

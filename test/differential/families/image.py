@@ -179,8 +179,21 @@ def affine_grid(d):
     n = d.integer(2, 3)
     batch = d.integer(1, 3)
     size = [batch, d.integer(1, 3)] + [d.integer(1, 7) for _ in range(n)]
+    aligned = d.pick(None, 0, 1)
+
+    def formula(theta, size):
+        """One element between corners that are aligned: ONNX Runtime has -1,
+        onnx 1, PyTorch 0."""
+        places = []
+        for s in size[2:].astype(int):
+            at = np.arange(s)
+            places.append((2 * at / (s - 1) - 1 if s > 1 else 0. * at)
+                          if aligned else (2 * at + 1) / s - 1)
+        grid = np.meshgrid(*places, indexing="ij")[::-1]
+        grid = np.stack([*grid, np.ones_like(grid[0])], -1)
+        return np.einsum("...k,bik->b...i", grid, theta)
     return d.node([d.tensor(t, [batch, n, n + 1], -2, 2), d.integers(size)],
-                  spread="sum", align_corners=d.pick(None, 0, 1))
+                  spread="sum", align_corners=aligned, formula=formula)
 
 
 OPS = {"Resize": resize, "Upsample": resize, "GridSample": grid_sample,

@@ -54,8 +54,10 @@ def squeeze(d):
     ones = [k for k, n in enumerate(shape) if n == 1]
     axes = [k - (len(shape) if d.version >= 11 and d.chance(.3) else 0)
             for k in ones if d.chance(.6)]
-    x = d.tensor(d.type(), shape)
-    if d.chance(.2):
+    # Without axes, the sizes decide on the number of dims of the result.
+    without = d.chance(.2)
+    x = d.tensor(d.type(), shape, shape_fixed=without or not axes)
+    if without:
         return node(d, [x])
     if "axes" in d.attributes:
         return node(d, [x], axes=axes or None)

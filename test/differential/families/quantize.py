@@ -1,6 +1,7 @@
 """Quantization, and conversion between types."""
 import ml_dtypes
 import numpy as np
+from onnx import numpy_helper
 
 from draw import BYTES, FLOATS, NAMES, SMALL, Impossible, T, numpy_type
 
@@ -50,7 +51,7 @@ def quantize(d):
     to = u if given is not None or "output_dtype" in how else T.UINT8
     axis, block = how.get("axis", 1), how.get("block_size")
 
-    def formula(x, scale, zero=0.):
+    def formula(x, scale, zero=None):
         """The division is one of the scale's type."""
         def fit(v):
             if not part:
@@ -62,11 +63,16 @@ def quantize(d):
             return np.repeat(v, block, axis)
         kind = numpy_type(s) if s != T.INT32 else np.float32
         v = x.astype(kind) / fit(scale.astype(kind))
-        v = np.rint(v.astype(np.float64)) + fit(np.asarray(zero))
+        zero = 0. if zero is None else fit(zero)
+        if "float" in NAMES[to]:
+            v = (v + zero).astype(np.float64)
+            if to == T.FLOAT4E2M1:
+                return np.clip(v, -6, 6).astype(numpy_type(to))
+            return numpy_helper.saturate_cast(v, numpy_type(to))
+        v = np.rint(v.astype(np.float64)) + zero
         info = ml_dtypes.iinfo(numpy_type(to))
         return np.clip(v, int(info.min), int(info.max))
-    return d.node([x, y, given], **how, **WIDE,
-                  formula=None if "float" in NAMES[to] else formula)
+    return d.node([x, y, given], **how, **WIDE, formula=formula)
 
 
 def dequantize(d):

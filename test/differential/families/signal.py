@@ -5,11 +5,25 @@ from onnx import helper
 from draw import FLOATS, WORDS, T
 
 
+WINDOWS = {"HannWindow": (.5, .5), "HammingWindow": (25 / 46, 21 / 46),
+           "BlackmanWindow": (.42, .5, .08)}
+
+
 def window(d):
     t = d.type("T1")
+    periodic = d.pick(None, 0, 1)
+
+    def formula(size):
+        """ONNX Runtime computes f64 in f32, onnx divides 0 by 0 for one."""
+        n = int(size.reshape(-1)[0])
+        around = n if periodic != 0 else max(n - 1, 1)
+        x = 2 * np.pi * np.arange(n) / around
+        return sum(sign * a * np.cos(k * x) for k, (sign, a) in enumerate(
+            zip((1, -1, 1), WINDOWS[d.op])))
     return d.node([d.given(np.array(d.integer(1, 40)), t)], spread="cancel",
+                  formula=formula,
                   wide=False, output_datatype=d.type("T2", FLOATS)
-                  if d.chance(.5) else None, periodic=d.pick(None, 0, 1))
+                  if d.chance(.5) else None, periodic=periodic)
 
 
 def dft(d):

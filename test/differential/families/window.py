@@ -134,9 +134,41 @@ def conv_transpose(d):
     x = d.tensor(t, front + sizes, special=0)
     w = d.tensor(t, [group * each, out] + kernel, special=0)
     b = d.tensor(t, [group * out], special=0) if d.chance(.5) else None
+
+    def formula(x, w, b=None):
+        """onnx's evaluator adds the whole bias to each group, and ONNX Runtime
+        has neither f64 nor all sizes."""
+        same = given.get("auto_pad", "").startswith("SAME")
+        low = given.get("pads", [0] * 2 * n)[:n]
+        size = [m - p - q for m, p, q in zip(natural, low, given.get(
+            "pads", [0] * 2 * n)[n:])]
+        if same or how == "shape":
+            size = given.get("output_shape") or [
+                m * s for m, s in zip(sizes, steps)]
+            # Where the stride is beyond the kernel: no more than there is.
+            total = [max(0, m - k) for m, k in zip(natural, size)]
+            size = [m - t for m, t in zip(natural, total)]
+            low = [t // 2 if given.get("auto_pad") == "SAME_UPPER"
+                   else t - t // 2 for t in total]
+        parts = x.reshape(x.shape[0], group, each, *sizes)
+        taps = w.reshape(group, each, out, *kernel)
+        canvas = np.zeros([x.shape[0], group, out] + natural)
+        for tap in np.ndindex(*kernel):
+            at = tuple(slice(t * a, t * a + (m - 1) * s + 1, s)
+                       for t, a, m, s in zip(tap, apart, sizes, steps))
+            canvas[(slice(None),) * 3 + at] += np.einsum(
+                "ngc...,gco->ngo...", parts, taps[(slice(None),) * 3 + tap])
+        canvas = canvas.reshape(x.shape[0], group * out, *natural)
+        beyond = [(0, 0), (0, 0)] + [
+            (max(0, -p), max(0, p + k - m))
+            for p, k, m in zip(low, size, natural)]
+        canvas = np.pad(canvas, beyond)
+        y = canvas[(slice(None), slice(None), *[
+            slice(max(0, p), max(0, p) + k) for p, k in zip(low, size)])]
+        return y if b is None else y + b.reshape([-1] + [1] * n)
     return d.node([x, w, b], spread="sum", strides=strides,
                   dilations=dilations, output_padding=extra,
-                  group=group if group > 1 else None,
+                  group=group if group > 1 else None, formula=formula,
                   kernel_shape=d.pick(None, kernel), **given)
 
 
@@ -282,9 +314,8 @@ def deform_conv(d):
     result = [(sizes[i] + p[i] + p[2 + i] - kernel[i]) // s[i] + 1
               for i in range(2)]
     k = kernel[0] * kernel[1]
-    x = d.tensor(t, [n, channels] + sizes, special=0, shape_fixed=True)
-    w = d.tensor(t, [out, channels // group] + kernel, special=0,
-                 shape_fixed=True)
+    x = d.tensor(t, [n, channels] + sizes, special=0)
+    w = d.tensor(t, [out, channels // group] + kernel, special=0)
     offset = d.tensor(t, [n, parts * 2 * k] + result, -2, 2)
     b = d.tensor(t, [out], special=0) if d.chance(.5) else None
     mask = d.tensor(t, [n, parts * k] + result, 0, 1) if d.chance(.5) else None
