@@ -125,6 +125,51 @@ def test_weights(scratch):
     assert [float(s) for s in shared] == [round(table.nbytes / 1e6, 2)] * 2, page
 
 
+def test_large(scratch):
+    """While compiling the weights of one level are in memory, not of all."""
+    n, k = 4, 2048
+    draw = np.random.default_rng(5)
+    w = [draw.standard_normal((k, k), np.float32) for _ in range(n)]
+    names = ["x"] + [f"y{i}" for i in range(n)]
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", [names[i], f"w{i}"], [names[i + 1]])
+         for i in range(n)],
+        "large", [helper.make_tensor_value_info("x", 1, ["n", k])],
+        [helper.make_tensor_value_info(names[n], 1, ["n", k])],
+        [numpy_helper.from_array(w[i], f"w{i}") for i in range(n)])
+    folder, out = scratch + "/io", scratch + "/out"
+    model, so, again = (f"{out}/{f}" for f in ("m.onnx", "m.so", "again.so"))
+    os.mkdir(folder)
+    os.mkdir(out)
+    onnx.save(helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), model)
+    x = draw.standard_normal((3, k), np.float32)
+    y = x.astype(np.float64)
+    for matrix in w:
+        y = y @ matrix
+    np.save(f"{folder}/input_0.npy", x)
+    np.save(f"{folder}/output_0.npy", y.astype(np.float32))
+    peak = {}
+    for cpu in ("x86-64-v3", "multi"):
+        # from a small process: a child's peak begins with that of its parent
+        r = subprocess.run(["sh", "-c", '"$@"; exit $?', "sh", FERRULE,
+                            "compile", "-q", model, "-o", so, "--time",
+                            f"--cpu={cpu}"],
+                           capture_output=True, text=True)
+        assert r.returncode == 0, r.stderr
+        peak[cpu] = float(re.search(r"memory +([\d.]+) MB", r.stderr)[1])
+    mb = n * k * k * 4 / 2**20
+    if "ASAN_OPTIONS" not in os.environ:
+        assert peak["multi"] < peak["x86-64-v3"] + 1.5 * mb, peak
+    os.rename(so, again)
+    ferrule("compile", model, "-o", so, "--cpu=multi", "-j1")
+    assert filecmp.cmp(so, again, shallow=False)
+    assert sorted(os.listdir(out)) == ["again.so", "m.onnx", "m.so"]
+    for level in levels_here():
+        ferrule("run", so, "--verify", folder, f"--cpu={level}",
+                f"--atol={1e-5 * abs(y).max()}", out="matches")
+
+
 def test_beside(scratch):
     so = scratch + "/m.so"
     ferrule("compile", f"{MNIST}/model.onnx", "-o", so, "--weights=beside",
@@ -193,6 +238,102 @@ def test_static(scratch):
         text = subprocess.run([scratch + "/two", str(len(levels_here()))],
                               text=True, capture_output=True, cwd=scratch)
         assert (text.returncode, text.stdout) == (0, ALL + "\n"), text
+
+
+MACHINES = """
+#define _GNU_SOURCE
+#include "a.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+enum { SET_CPUID = 0x1012 }; // of arch_prctl: cpuid is a fault from now on
+static unsigned ecx1, ebx7, ecx_extended;
+/* The processor that cpuid tells of. */
+static void answer(int number, siginfo_t *info, void *context) {
+  (void)number, (void)info;
+  greg_t *r = ((ucontext_t *)context)->uc_mcontext.gregs;
+  if (memcmp((void *)r[REG_RIP], "\\x0f\\xa2", 2))
+    _exit(9);
+  unsigned leaf = (unsigned)r[REG_RAX];
+  r[REG_RAX] = leaf == 0 ? 7 : leaf == 0x80000000 ? 0x80000001 : 0;
+  r[REG_RBX] = leaf == 7 ? ebx7 : 0;
+  r[REG_RCX] = leaf == 1 ? ecx1 : leaf == 0x80000001 ? ecx_extended : 0;
+  r[REG_RDX] = 0;
+  r[REG_RIP] += 2;
+}
+static float x[784];
+static int run(const ferrule_model *m, float *y) {
+  static _Alignas(64) char arena[A_ARENA_BYTES + 64];
+  ferrule_tensor in = {.data = x, .dtype = FERRULE_F32, .rank = 4,
+                       .dims = {1, 1, 28, 28}};
+  ferrule_tensor out = {.data = y, .capacity = 40};
+  return ferrule_model_run(m, &in, &out, arena, NULL);
+}
+int main(int argc, char **argv) {
+  float y[10], level[3][10] = {0};
+  FILE *f = fopen("x.bin", "rb");
+  if (!f || fread(x, 4, 784, f) != 784 || argc != 5)
+    return 2;
+  for (int i = 0; i < atoi(argv[1]); i++)
+    if (run(a_model.levels[i], level[i]))
+      return 3;
+  struct sigaction a = {.sa_sigaction = answer, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSEGV, &a, NULL);
+  ecx1 = (unsigned)strtoul(argv[2], NULL, 16);
+  ebx7 = (unsigned)strtoul(argv[3], NULL, 16);
+  ecx_extended = (unsigned)strtoul(argv[4], NULL, 16);
+  if (syscall(SYS_arch_prctl, SET_CPUID, 0))
+    return 77;
+  int64_t size = a_model.arena_size(NULL);
+  int status = run(&a_model, y);
+  syscall(SYS_arch_prctl, SET_CPUID, 1);
+  if (status) {
+    printf("%d %s\\n", size == INT64_MAX, ferrule_model_message(&a_model, status));
+    return 0;
+  }
+  for (int i = 0; i < 3; i++)
+    if (!memcmp(y, level[i], sizeof y) &&
+        size == a_model.levels[i]->arena_size(NULL))
+      printf("%s ", a_model.levels[i]->cpu);
+  return 0;
+}
+"""
+
+
+def test_machines(scratch):
+    """Other processors, as far as cpuid can be made to tell of them."""
+    ferrule("compile", f"{MNIST}/model.onnx", "-o", scratch + "/a.a",
+            "--prefix=a", f"--header={scratch}/a.h", "--cpu=multi")
+    np.load(f"{MNIST}/input_0.npy").tofile(scratch + "/x.bin")
+    with open(scratch + "/machines.c", "w") as f:
+        f.write(MACHINES)
+    subprocess.run(["cc", "-std=c17", "-Wall", "-Wextra", "-Werror", "-static",
+                    f"-I{SOURCE}/include", "machines.c", "a.a", "-lm", "-o",
+                    "machines"], check=True, cwd=scratch)
+    here = levels_here()
+    for words, level in ((["0e3bd", "0", "1"], None),  # no sse4.2, popcnt
+                         (["29ee3ff", "0", "1"], 0),
+                         (["7ffafbff", "27ab", "21"], 1),
+                         (["7ffefbff", "d39ffffb", "121"], 2),
+                         (["7ffefbff", "139ffffb", "121"], 1)):
+        if level is not None and level >= len(here):
+            continue  # the system here does not save its registers
+        r = subprocess.run([scratch + "/machines", str(len(here)), *words],
+                           cwd=scratch, capture_output=True, text=True)
+        if r.returncode == 77:
+            print("cpuid cannot be made to tell of others here: not tried")
+            return
+        assert r.returncode == 0, (words, r)
+        if level is None:
+            assert r.stdout.startswith("1 this machine's processor lacks "
+                                       "what x86-64-v2 has"), r.stdout
+        else:  # neighbours may give the same numbers
+            assert LEVELS[level] in r.stdout.split(), (words, r.stdout)
 
 
 def test_messages(scratch):

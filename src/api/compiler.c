@@ -116,11 +116,21 @@ static ferrule_status emit_levels(fe_session *s, void *user) {
 
 static ferrule_status compile_levels(fe_session *s, const fe_request *r) {
   fe_emit_options o = emit_options(s, r);
-  fe_ladder l = {.request = r};
+  fe_request once = *r; // the file is mapped once
+  if (!r->memory) {
+    if (fe_file_map(&s->diags, r->path, &s->file) != FE_OK)
+      return FERRULE_REFUSED;
+    once.memory = true;
+    once.data = s->file.data;
+    once.size = s->file.size;
+  }
+  fe_ladder l = {.request = &once};
   if (fe_emission_begin(&s->ir, &o, &l.emission) != FE_OK)
     return fe_session_failed(s);
-  return fe_session_levels(
+  ferrule_status status = fe_session_levels(
       s, &(fe_levels_work){r->path, add_level, emit_levels, &l});
+  fe_emission_drop(l.emission);
+  return status;
 }
 
 //===-- Requests ------------------------------------------------------------//

@@ -98,6 +98,21 @@ void *fe_alloc(fe_arena *arena, size_t size) {
   return p;
 }
 
+void fe_arena_give_back(fe_arena *arena, const void *p, size_t size) {
+  if (!arena->chunks)
+    return;
+  // the newest one is never of a single object
+  for (chunk **at = &arena->chunks->next; *at; at = &(*at)->next) {
+    chunk *c = *at;
+    if ((const char *)p != (const char *)c + HEADER || c->used < size ||
+        c->used - size >= ALIGN)
+      continue;
+    *at = c->next;
+    free(c);
+    return;
+  }
+}
+
 void *fe_memdup(fe_arena *arena, const void *data, size_t size) {
   void *p = fe_alloc(arena, size);
   if (size)

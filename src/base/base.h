@@ -34,6 +34,9 @@ typedef float fe_float_at __attribute__((aligned(1)));
 typedef struct fe_arena fe_arena;
 fe_arena *fe_arena_create(jmp_buf *oom);
 void fe_arena_destroy(fe_arena *arena);
+/// Frees a large object early, when it has memory of its own; nothing may refer
+/// to any part of it. Otherwise it stays.
+void fe_arena_give_back(fe_arena *arena, const void *p, size_t size);
 void *fe_alloc(fe_arena *arena, size_t size);
 void *fe_memdup(fe_arena *arena, const void *data, size_t size);
 char *fe_strdup(fe_arena *arena, const char *s);

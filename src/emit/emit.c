@@ -288,8 +288,11 @@ fe_status fe_emission_add(fe_emission *e, fe_ir *ir, MlirModule module,
     return FE_FAILED;
   split(&(splitting){ir, e, &l->job}, module, is_text(options));
   fe_push(ir->arena, &e->levels, l);
-  return FE_OK;
+  return options->level ? fe_spill_level(&e->spill, ir, options->path, info)
+                        : FE_OK;
 }
+
+void fe_emission_drop(fe_emission *e) { fe_spill_end(&e->spill); }
 
 /// From the units, compiled, to the artifact with its header.
 static fe_status finish(fe_ir *ir, const fe_emission *e,

@@ -64,6 +64,8 @@ FE_NODISCARD fe_status fe_emission_begin(fe_ir *ir,
 FE_NODISCARD fe_status fe_emission_add(fe_emission *e, fe_ir *ir,
                                        MlirModule module,
                                        const fe_emit_options *options);
+/// Always, after the last use of `e`, with the arena of its begin.
+void fe_emission_drop(fe_emission *e);
 /// Compiles all; `options` of any level, but for the target.
 FE_NODISCARD fe_status fe_emission_end(fe_emission *e, fe_ir *ir,
                                        const fe_emit_options *options);

@@ -123,7 +123,7 @@ static bool read_blobs(fe_ir *ir, MlirOperation module, fe_model_info *out) {
         !int_of(mlirArrayAttrGetElement(pair, 1), &offset))
       return false;
     const char *name = string_of(ir->arena, mlirArrayAttrGetElement(pair, 0));
-    const fe_blob *blob = name ? fe_blob_find(ir->blobs, name) : NULL;
+    fe_blob *blob = name ? fe_blob_find(ir->blobs, name) : NULL;
     if (!blob || offset < 0 || (uint64_t)offset > out->weight_bytes ||
         blob->size > out->weight_bytes - (uint64_t)offset)
       return false;

@@ -139,8 +139,8 @@ fe_status fe_levels_merge(fe_ir *ir, const fe_emission *e,
     e->levels.at[i]->info.heap = out->heap;
   out->messages[out->n_messages++] =
       fe_printf(arena,
-                "this machine's processor is older than %s, the least that the "
-                "model was compiled for",
+                "this machine's processor lacks what %s has, the least that "
+                "the model was compiled for",
                 lowest->target->name);
   out->cpu = cpu.at;
   return FE_OK;

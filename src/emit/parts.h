@@ -19,7 +19,7 @@
 //---------------------------===//
 
 typedef struct fe_placed_blob {
-  const fe_blob *blob;
+  fe_blob *blob;
   uint64_t offset; // in the weights
 } fe_placed_blob;
 
@@ -137,7 +137,22 @@ typedef struct fe_level {
   unsigned first_message; // of its own among all
 } fe_level;
 
+/// See spill.c. Lives until the artifact is written.
+typedef struct fe_spill {
+  char *path; // NULL: there is no file
+  int fd;
+  uint64_t end;
+  unsigned n;
+  void *map[FE_MAX_LEVELS];
+  uint64_t bytes[FE_MAX_LEVELS];
+} fe_spill;
+/// Moves what was packed for the level to a file beside `path`, if it is much.
+FE_NODISCARD fe_status fe_spill_level(fe_spill *s, fe_ir *ir, const char *path,
+                                      const fe_model_info *info);
+void fe_spill_end(fe_spill *s);
+
 struct fe_emission {
+  fe_spill spill;
   fe_vec(fe_level *) levels;
   fe_vec(fe_unit) units; // of all levels
 };

@@ -65,9 +65,10 @@ static int64_t place(fe_plan_state *s, const fe_blob *b) {
     return p->offset;
   for (const fe_weights *below = w->below; below && !p; below = below->below)
     p = find(below, &l, b);
+  // Of equal ones the one that is listed, whose bytes stay.
   placed *mine = FE_NEW(s->ir->arena, placed);
-  *mine =
-      (placed){.blob = b, .next = fe_map_get_bytes(&w->by_looks, &l, sizeof l)};
+  *mine = (placed){.blob = p ? p->blob : b,
+                   .next = fe_map_get_bytes(&w->by_looks, &l, sizeof l)};
   if (p) {
     mine->offset = p->offset;
     w->own_bytes +=

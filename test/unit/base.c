@@ -49,6 +49,26 @@ static void arena_out_of_memory(void **state) {
   fe_arena_destroy(arena);
 }
 
+static void arena_give_back(void **state) {
+  (void)state;
+  unit *u = unit_begin();
+  char *at[9]; // a large one, small ones around it
+  for (size_t round = 0; round < 3; round++) {
+    for (size_t i = 0; i < 9; i++) {
+      size_t size = i == 4 ? (size_t)8 << 20 : 1000;
+      at[i] = memset(fe_alloc(u->arena, size), (int)i + 1, size);
+    }
+    fe_arena_give_back(u->arena, at[4] + 16, 1000); // not a whole one: stays
+    assert_int_equal(at[4][(8 << 20) - 1], 5);
+    fe_arena_give_back(u->arena, at[4], (size_t)8 << 20);
+    fe_arena_give_back(u->arena, at[3], 1000); // has no memory of its own
+    for (size_t i = 0; i < 9; i++)
+      for (size_t k = 0; i != 4 && k < 1000; k++)
+        assert_int_equal(at[i][k], i + 1);
+  }
+  unit_end(u);
+}
+
 static void vectors(void **state) {
   (void)state;
   unit *u = unit_begin();
@@ -156,9 +176,13 @@ static void files(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(arena_sizes), cmocka_unit_test(arena_out_of_memory),
-      cmocka_unit_test(vectors),     cmocka_unit_test(maps),
-      cmocka_unit_test(text),        cmocka_unit_test(diagnostics),
+      cmocka_unit_test(arena_sizes),
+      cmocka_unit_test(arena_give_back),
+      cmocka_unit_test(arena_out_of_memory),
+      cmocka_unit_test(vectors),
+      cmocka_unit_test(maps),
+      cmocka_unit_test(text),
+      cmocka_unit_test(diagnostics),
       cmocka_unit_test(files),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
