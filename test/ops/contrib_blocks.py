@@ -95,4 +95,15 @@ for t in ml_dtypes.int4, ml_dtypes.uint4:
                                       n(9, 2), zeros], block_size=16,
              constants=[0, 2] + ([3] if zeros is not None else []),
              gather_axis=0, quantize_axis=1)
+# Single elements of blocks.
+for t in ml_dtypes.int4, ml_dtypes.uint4, np.uint8:
+    low, high = (-8, 8) if t is ml_dtypes.int4 else (0, 16)
+    data, zeros = (f.integers(low, high, *s).astype(t) for s in ((3, 32), (3, 2)))
+    ids, scales = f.integers(-32, 32, 2, 3), n(3, 2)
+    real = (data.astype(np.float32) - np.repeat(zeros, 16, 1).astype(
+        np.float32)) * np.repeat(scales, 16, 1)
+    pack = lambda v: v[:, ::2] | v[:, 1::2] << 4 if t is np.uint8 else v
+    case("GatherBlockQuantized", [pack(data), ids, scales, pack(zeros)],
+         block_size=16, gather_axis=1, quantize_axis=1, bits=4,
+         want=[real[:, ids]], dynamic=[1], constants=pick((), (0, 2, 3)))
 f.done()

@@ -3,10 +3,10 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// MatMulNBits: constant weights of 2, 4 and 8 bits with a scale per block, which
-// BlockProduct multiplies as they are. MatMulBnb4: weights of 4 bits
-// are written out as floats. GatherBlockQuantized takes rows as they
-// lie and makes floats of those only.
+// MatMulNBits: constant weights of 2, 4 and 8 bits with a scale per block,
+// which BlockProduct multiplies as they are. MatMulBnb4: weights of 4 bits are
+// written out as floats. GatherBlockQuantized takes rows as they lie and makes
+// floats of those only.
 //
 //===----------------------------------------------------------------------===//
 #include "op/block_product.h"
@@ -246,19 +246,23 @@ static fe_status expand_gather(fe_node *n, MlirValue *results) {
   int64_t along = fe_node_int(n, "quantize_axis", 1);
   axis += axis < 0 ? d.rank : 0;
   along += along < 0 ? d.rank : 0;
-  if (axis < 0 || along < 0 || axis >= d.rank || along >= d.rank ||
-      axis == along)
+  if (axis < 0 || along < 0 || axis >= d.rank || along >= d.rank)
     return fe_node_error(n, NULL, "the axes do not fit the data");
   fe_dtype t = fe_x_type(data);
   bool packed = t == FE_U8 && bits < 8;
   if (packed && along != d.rank - 1)
     return fe_node_error(n, NULL,
                          "packed data is quantized along its last dimension");
-  data = gather(ir, data, indices, axis);
-  scales = gather(ir, scales, indices, axis);
-  if (!fe_is_null(zeros))
-    zeros = gather(ir, zeros, indices, axis);
-  else if (t == FE_U8)
+  // Elements of blocks are floats before they can be taken one by one.
+  bool late = axis == along;
+  unsigned rank = late ? d.rank : d.rank + ids.rank - 1;
+  if (!late) {
+    data = gather(ir, data, indices, axis);
+    scales = gather(ir, scales, indices, axis);
+    if (!fe_is_null(zeros))
+      zeros = gather(ir, zeros, indices, axis);
+  }
+  if (fe_is_null(zeros) && t == FE_U8)
     zeros = FE_X(ir, "Expand",
                  fe_constant_scalar(ir, FE_U8, ldexp(1, (int)bits - 1)),
                  FE_X(ir, "Shape", scales));
@@ -267,17 +271,16 @@ static fe_status expand_gather(fe_node *n, MlirValue *results) {
     data = unpacked(ir, data, bits);
     if (!fe_is_null(fe_node_in(n, ZEROS)))
       zeros = fe_x_slice(ir, unpacked(ir, zeros, bits), -1, fe_x_int(ir, 0),
-                         fe_x_size(ir, scales, d.rank + ids.rank - 2));
+                         fe_x_size(ir, scales, rank - 1));
   }
   if (fe_is_null(data) || fe_is_null(scales))
     return FE_FAILED;
   const MlirValue in[3] = {data, scales, zeros};
   const MlirNamedAttribute attrs[2] = {fe_at_i64(ir, "axis", behind),
                                        fe_at_i64(ir, "block_size", size)};
-  return fe_node_done(
-      fe_first(fe_onnx(ir, "DequantizeLinear", fe_is_null(zeros) ? 2 : 3, in, 1,
-                       2, attrs)),
-      results);
+  MlirValue v = fe_first(fe_onnx(ir, "DequantizeLinear",
+                                 fe_is_null(zeros) ? 2 : 3, in, 1, 2, attrs));
+  return fe_node_done(late ? gather(ir, v, indices, axis) : v, results);
 }
 
 //===-- Rows ----------------------------------------------------------------//
