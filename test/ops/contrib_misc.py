@@ -113,7 +113,26 @@ for start, right in (3, 9), (3, 2), (5, 0), (12, 0):
              dynamic=pick(False, [0, 1, 3]))
 case("BifurcationDetector", [source, source[2:5], i64(0)], outputs=2,
      min_ngram_size=1, max_ngram_size=3, dynamic=[0, 1])
-f.refused("CDist", [n(3, 4), n(2, 4)], metric="cosine", domain="com.microsoft")
+# Distances that ONNX Runtime only names: the formulas of scipy.
+a, b = n(5, 7), n(3, 7)
+a[0, :3] = b[1, :3] = 0
+a[1, 2] = b[2, 2]
+x, y = a[:, None], b[None]
+angle = lambda x, y: 1 - (x * y).sum(2) / (
+    np.linalg.norm(x, axis=2) * np.linalg.norm(y, axis=2))
+middle = lambda x: x - x.mean(2, keepdims=True)
+size = np.abs(x) + np.abs(y)
+for metric, want in (("cosine", angle(x, y)),
+                     ("correlation", angle(middle(x), middle(y))),
+                     ("cityblock", np.abs(x - y).sum(2)),
+                     ("chebyshev", np.abs(x - y).max(2)),
+                     ("canberra", (np.abs(x - y) / np.where(size == 0, 1, size)
+                                   ).sum(2)),
+                     ("braycurtis", np.abs(x - y).sum(2) / np.abs(x + y).sum(2)),
+                     ("hamming", (x != y).mean(2).astype(np.float32))):
+    for free in False, True:
+        case("CDist", [a, b], metric=metric, want=[want], dynamic=free)
+f.refused("CDist", [n(3, 4), n(2, 4)], metric="jensen", domain="com.microsoft")
 f.refused("Rfft", [n(3, 4)], onesided=0, normalized=0, signal_ndim=1,
           domain="com.microsoft")
 f.refused("NGramRepeatBlock", [i64([1]), n(1, 6)], ngram_size=0,

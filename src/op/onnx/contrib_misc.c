@@ -79,33 +79,6 @@ static fe_status expand_unique(fe_node *n, MlirValue *results) {
   return FE_OK;
 }
 
-//===-- Distances -----------------------------------------------------------//
-
-/// |a|^2 - 2 a b + |b|^2 for all pairs of rows.
-static fe_status expand_cdist(fe_node *n, MlirValue *results) {
-  fe_ir *ir = n->ir;
-  fe_dims d;
-  const char *metric = fe_node_str(n, "metric", "sqeuclidean");
-  bool root = !strcmp(metric, "euclidean");
-  if (fe_node_dims(n, 0, 2, &d) || fe_node_dims(n, 1, 2, &d))
-    return FE_FAILED;
-  if (!root && strcmp(metric, "sqeuclidean"))
-    return fe_node_error(n, "use euclidean or sqeuclidean",
-                         "the metric '%s' is not supported", metric);
-  MlirValue a = n->in.at[0], b = n->in.at[1];
-  static const int64_t swap[2] = {1, 0};
-  fe_dtype t = fe_x_type(a);
-  MlirValue axis = fe_x_int(ir, 1);
-  MlirValue aa = FE_X(ir, "ReduceSumSquare", a, axis);
-  MlirValue bb =
-      fe_x_transpose(ir, FE_X(ir, "ReduceSumSquare", b, axis), 2, swap);
-  MlirValue ab = FE_X(ir, "MatMul", a, fe_x_transpose(ir, b, 2, swap));
-  MlirValue v = FE_X(ir, "Mul", ab, fe_constant_scalar(ir, t, -2));
-  v = FE_X(ir, "Add", FE_X(ir, "Add", v, aa), bb);
-  v = FE_X(ir, "Max", v, fe_constant_scalar(ir, t, 0));
-  return fe_node_done(root ? FE_X(ir, "Sqrt", v) : v, results);
-}
-
 //===-- Fourier transforms --------------------------------------------------//
 
 /// Transform of one axis of x [..][2]; as for DFT.
@@ -343,8 +316,6 @@ static fe_status lower_murmur_text(fe_lower *l) {
 
 static const fe_attr_def trilu_attrs[] = {{"upper", FE_A_INT, "1"}, {0}};
 static const fe_attr_def pad_attrs[] = {{"mode", FE_A_STRING, "constant"}, {0}};
-static const fe_attr_def cdist_attrs[] = {
-    {"metric", FE_A_STRING, "sqeuclidean"}, {0}};
 static const fe_attr_def fft_attrs[] = {{"normalized", FE_A_INT, "0"},
                                         {"onesided", FE_A_INT, "1"},
                                         {"signal_ndim", FE_A_INT, "1"},
@@ -374,8 +345,6 @@ const fe_op_row fe_family_contrib_misc[] = {
               .limits = "a constant axis"),
     FE_MS_ROW("Unique", "x:T", "y:T, idx:I, counts:I", "T=real,bool;I=i64",
               expand_unique, .attrs = NULL),
-    FE_MS_ROW("CDist", "A:T, B:T", "C:T", "T=float", expand_cdist,
-              .attrs = cdist_attrs, .limits = "euclidean and sqeuclidean"),
     FE_MS_ROW("Rfft", "X:T", "Y:T", "T=float", expand_rfft, .attrs = fft_attrs),
     FE_MS_ROW("Irfft", "X:T", "Y:T", "T=float", expand_irfft,
               .attrs = fft_attrs),
