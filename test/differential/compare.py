@@ -22,7 +22,10 @@ from onnx import TensorProto as T
 EPSILON = {T.FLOAT: 2.0**-23, T.DOUBLE: 2.0**-52, T.FLOAT16: 2.0**-10,
            T.BFLOAT16: 2.0**-7, T.FLOAT8E4M3FN: 2.0**-3,
            T.FLOAT8E4M3FNUZ: 2.0**-3, T.FLOAT8E5M2: 2.0**-2,
-           T.FLOAT8E5M2FNUZ: 2.0**-2}
+           T.FLOAT8E5M2FNUZ: 2.0**-2, T.FLOAT8E8M0: 1., T.FLOAT6E2M3: 2.0**-3,
+           T.FLOAT6E3M2: 2.0**-2, T.COMPLEX64: 2.0**-23,
+           T.COMPLEX128: 2.0**-52}
+SINGLE = T.FLOAT, T.DOUBLE, T.COMPLEX64, T.COMPLEX128
 UNITS = {"exact": 0, "function": 8, "cancel": 8, "sum": 32, "slope": 32, "cut": 32}
 HALF_UNITS = {"exact": 0, "function": 2, "cancel": 2, "sum": 2, "slope": 2, "cut": 2}
 
@@ -36,7 +39,7 @@ def _parts(x):
 
 
 def tolerance(number, spread, want, largest_input):
-    units = (UNITS if number in (T.FLOAT, T.DOUBLE) else HALF_UNITS)[spread]
+    units = (UNITS if number in SINGLE else HALF_UNITS)[spread]
     finite = np.abs(want[np.isfinite(want)])
     scale = 1 if spread == "cancel" else 1 / 64
     if spread in ("sum", "slope"):
@@ -61,7 +64,8 @@ def difference(got, want, number, spread, largest_input=0.):
             return difference(_parts(got), _parts(want), real, spread,
                               largest_input)
         with np.errstate(all="ignore"):
-            w, g = want.astype(np.float64), got.astype(np.float64)
+            wide = np.complex128 if want.dtype.kind == "c" else np.float64
+            w, g = want.astype(wide), got.astype(wide)
             off = np.abs(g - w)
             near = off <= tolerance(number, spread, w, largest_input)
             wrong = ~(near | (g == w) | (np.isnan(g) & np.isnan(w)))

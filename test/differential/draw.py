@@ -30,13 +30,15 @@ NUMBERS = {"float": T.FLOAT, "double": T.DOUBLE, "float16": T.FLOAT16,
            "float8e5m2fnuz": T.FLOAT8E5M2FNUZ, "int4": T.INT4,
            "uint4": T.UINT4, "int2": T.INT2, "uint2": T.UINT2,
            "float4e2m1": T.FLOAT4E2M1, "float8e8m0": T.FLOAT8E8M0,
-           "string": T.STRING, "complex64": T.COMPLEX64,
-           "complex128": T.COMPLEX128}
+           "float6e2m3": T.FLOAT6E2M3, "float6e3m2": T.FLOAT6E3M2,
+           "complex64": T.COMPLEX64, "complex128": T.COMPLEX128,
+           "string": T.STRING}
 NAMES = {number: name for name, number in NUMBERS.items()}
 FLOATS = (T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16)
 BYTES = T.FLOAT8E4M3FN, T.FLOAT8E4M3FNUZ, T.FLOAT8E5M2, T.FLOAT8E5M2FNUZ
+SMALL = (*BYTES, T.INT4, T.UINT4, T.INT2, T.UINT2, T.FLOAT4E2M1, T.FLOAT8E8M0,
+         T.FLOAT6E2M3, T.FLOAT6E3M2)
 COMPLEX = T.COMPLEX64, T.COMPLEX128
-SMALL = (*BYTES, T.INT4, T.UINT4, T.INT2, T.UINT2, T.FLOAT4E2M1)
 # Types that an input or a constant of a case may have now.
 TESTED = {*SMALL, *COMPLEX, T.FLOAT, T.DOUBLE, T.FLOAT16, T.BFLOAT16, T.INT8, T.INT16, T.INT32,
           T.INT64, T.UINT8, T.UINT16, T.UINT32, T.UINT64, T.BOOL, T.STRING}
@@ -326,6 +328,8 @@ class Draw:
             x, y = (self.rng.uniform(low, high, shape).astype(real)
                     for _ in range(2))
             return np.asarray(x + 1j * y, kind)
+        if number == T.FLOAT8E8M0:  # powers of two
+            return np.exp2(self.rng.integers(-6, 7, shape)).astype(kind)
         if number in FLOATS or "float" in NAMES[number]:
             if free:
                 scale = float(self.rng.choice([1, 1, 1, 10, .1]))

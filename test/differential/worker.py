@@ -75,9 +75,10 @@ def compared(case, want, found, single=False):
     single: f64 as if it were f32."""
     largest = 0.
     for a in [a for v in case.values for a in leaves(v.array)]:
-        if np.dtype(a.dtype).kind in "fV" and a.size:
+        kind = np.dtype(a.dtype).kind
+        if kind in "fVc" and a.size:
             with np.errstate(all="ignore"):
-                x = np.abs(a.astype(np.float64))
+                x = np.abs(a if kind == "c" else a.astype(np.float64))
             largest = max(largest, x[np.isfinite(x)].max(initial=0))
 
     def differ(g, w):
