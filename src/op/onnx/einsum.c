@@ -499,5 +499,8 @@ const fe_op_row fe_family_einsum[] = {{.name = "Einsum",
                                        .types = "T=real",
                                        .attrs = einsum_attrs,
                                        .infer = infer_einsum,
-                                       .lower = lower_einsum},
+                                       .lower = lower_einsum,
+                                       .limits =
+                                           "sizes of 1 that are repeated must "
+                                           "be known when compiling"},
                                       {0}};

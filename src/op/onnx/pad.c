@@ -130,21 +130,42 @@ typedef struct fe_padding {
   MlirValue valid; // i1 so far; null: yes
 } fe_padding;
 
-/// Subscript of the input for `i` (already shifted) by the mode, `d` > 0.
-static MlirValue map_subscript(fe_padding *p, MlirValue i, MlirValue d) {
+/// i modulo n, which is above 0, in [0, n).
+static MlirValue modulo(fe_ir *ir, MlirValue i, MlirValue n) {
+  MlirValue r = fe_rem(ir, i, n);
+  return fe_select(ir, fe_cmp(ir, FE_LT, r, fe_index(ir, 0)), fe_add(ir, r, n),
+                   r);
+}
+
+/// Wrap repeats what is left where pads are negative: [low, low + n) of the
+/// dim's size d.
+static MlirValue wrapped(fe_padding *p, MlirValue i, MlirValue d,
+                         unsigned dim) {
+  fe_ir *ir = p->k.l->ir;
+  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
+  MlirValue begin = p->begin[dim], out = fe_dim(ir, p->k.out[0], dim);
+  MlirValue end = fe_sub(ir, fe_sub(ir, out, d), begin);
+  MlirValue low = fe_max(ir, fe_neg(ir, begin), zero);
+  MlirValue high = fe_max(ir, fe_neg(ir, end), zero);
+  MlirValue n = fe_max(ir, fe_sub(ir, d, fe_add(ir, low, high)), one);
+  low = fe_min(ir, low, fe_sub(ir, d, one));
+  return fe_add(ir, low, modulo(ir, fe_sub(ir, i, low), n));
+}
+
+/// Subscript of the input for `i` (already shifted) by the mode, `d` > 0, the
+/// size of dim `dim`.
+static MlirValue map_subscript(fe_padding *p, MlirValue i, MlirValue d,
+                               unsigned dim) {
   fe_ir *ir = p->k.l->ir;
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
   MlirValue last = fe_sub(ir, d, one);
   if (!strcmp(p->mode, "edge") || !strcmp(p->mode, "constant"))
     return fe_min(ir, fe_max(ir, i, zero), last);
-  bool wrap = !strcmp(p->mode, "wrap");
+  if (!strcmp(p->mode, "wrap"))
+    return wrapped(p, i, d, dim);
   // reflect repeats with period 2 (d - 1), and with d = 1 stays at 0
-  MlirValue period =
-      wrap ? d : fe_max(ir, fe_mul(ir, last, fe_index(ir, 2)), one);
-  MlirValue r = fe_rem(ir, i, period);
-  r = fe_select(ir, fe_cmp(ir, FE_LT, r, zero), fe_add(ir, r, period), r);
-  if (wrap)
-    return r;
+  MlirValue period = fe_max(ir, fe_mul(ir, last, fe_index(ir, 2)), one);
+  MlirValue r = modulo(ir, i, period);
   return fe_select(ir, fe_cmp(ir, FE_GT, r, last), fe_sub(ir, period, r), r);
 }
 
@@ -163,9 +184,10 @@ static void copy_row(fe_padding *p, MlirValue from, MlirValue to) {
   fe_region r = fe_for_begin(ir, from, to, fe_index(ir, 1), 0, NULL);
   p->at[last] = r.iv;
   MlirValue i = fe_sub(ir, r.iv, p->begin[last]);
-  p->source[last] = !strcmp(p->mode, "constant")
-                        ? i
-                        : map_subscript(p, i, fe_dim(ir, p->k.in[0], last));
+  p->source[last] =
+      !strcmp(p->mode, "constant")
+          ? i
+          : map_subscript(p, i, fe_dim(ir, p->k.in[0], last), last);
   MlirValue v = fe_load(ir, p->k.in[0], p->rank, p->source);
   fe_store(ir, v, p->k.out[0], p->rank, p->at);
   fe_loop_end(ir, &r);
@@ -215,7 +237,7 @@ static void pad_dim(fe_padding *p, unsigned d) {
         fe_and(ir, fe_cmp(ir, FE_GE, i, zero), fe_cmp(ir, FE_LT, i, size));
     p->valid = fe_is_null(before) ? inside : fe_and(ir, before, inside);
   }
-  p->source[d] = map_subscript(p, i, size);
+  p->source[d] = map_subscript(p, i, size, d);
   pad_dim(p, d + 1);
   p->valid = before;
   fe_loop_end(ir, &r);

@@ -31,6 +31,15 @@ static bool is_operand(MlirValue v) {
   return !fe_is_null(v) && !fe_op_is(fe_def(v), "onnx.none");
 }
 
+/// A bound or step that the model gives. The least number there is, which
+/// stands for what is not known, is as far away as the next.
+static MlirAffineExpr given(fe_ir *ir, MlirAffineExpr e) {
+  if (!mlirAffineExprIsNull(e) && mlirAffineExprIsAConstant(e) &&
+      mlirAffineConstantExprGetValue(e) == INT64_MIN)
+    return fe_dim_const(ir, -INT64_MAX);
+  return e;
+}
+
 /// One range per dim; false when the axes are values of the run.
 static bool ranges_of(fe_ir *ir, unsigned n_in, const MlirValue *in,
                       unsigned rank, range *r, bool *bad_axis) {
@@ -67,11 +76,11 @@ static bool ranges_of(fe_ir *ir, unsigned n_in, const MlirValue *in,
                  .step = 1,
                  .operand_index = (int)i};
     if (starts)
-      x->s = c[0].at[i];
+      x->s = given(ir, c[0].at[i]);
     if (ends)
-      x->e = c[1].at[i];
+      x->e = given(ir, c[1].at[i]);
     if (steps && !mlirAffineExprIsNull(c[2].at[i])) {
-      x->step = fe_dim_static(c[2].at[i]);
+      x->step = fe_dim_static(given(ir, c[2].at[i]));
       x->known_step = x->step != FE_DYN;
     }
   }
@@ -95,8 +104,7 @@ static void static_range(const range *r, int64_t dim, int64_t *first,
   } else {
     s = clamp(s, dim > 0 ? 0 : -1, dim - 1);
     e = clamp(e, -1, dim - 1);
-    // The smallest step does not divide: it leaves one element at most.
-    *length = s > e ? (k == INT64_MIN ? 1 : (s - e - 1) / -k + 1) : 0;
+    *length = s > e ? (s - e - 1) / -k + 1 : 0;
   }
   *first = s;
 }
@@ -185,9 +193,7 @@ static MlirAffineExpr symbolic_length(fe_ir *ir, const range *r,
   int64_t e = mlirAffineExprIsNull(r->e) ? FE_DYN : fe_dim_static(r->e);
   if (r->step < 0) { // only the whole dim, backwards
     bool whole = (s == -1 || s >= FAR) && e != FE_DYN && e <= -FAR;
-    return whole && r->step > INT64_MIN
-               ? fe_dim_ceildiv(dim, fe_dim_const(ir, -r->step))
-               : unknown;
+    return whole ? fe_dim_ceildiv(dim, fe_dim_const(ir, -r->step)) : unknown;
   }
   bool own;
   MlirAffineExpr length = span(ir, r, dim, &own);
@@ -298,6 +304,8 @@ static MlirValue clamp_value(fe_ir *ir, MlirValue v, MlirValue lo,
 static run_range normalize(fe_ir *ir, MlirValue s, MlirValue e, MlirValue step,
                            MlirValue dim) {
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
+  step =
+      fe_max(ir, step, fe_index(ir, -INT64_MAX)); // so that it has a negative
   MlirValue back = fe_cmp(ir, FE_LT, step, zero);
   // [0, dim] forwards; backwards from [0, dim - 1] to [-1, dim - 1].
   MlirValue last = fe_sub(ir, dim, one);

@@ -61,7 +61,7 @@ def pad(d):
         most = {"reflect": min(3, n - 1), "edge": 3 if n else 0,
                 "wrap": min(3, n)}.get(mode, 3)
         least = -min(2, (n - 1) // 2) if d.chance(.3) else 0
-        if mode not in (None, "constant", "edge") or d.version < 2:
+        if mode == "reflect" or d.version < 2:
             least = 0
         low.append(d.integer(min(least, 0), max(most, 0)))
     x = d.tensor(t, shape)
@@ -100,7 +100,8 @@ def reduction(d, number):
     if number in COMPLEX:
         return d.pick(None, "none", "add")
     return d.pick(None, "none", "add", "mul",
-                  *(("max", "min") if d.version >= 18 else ()))
+                  *(("max", "min") if d.version >= 18
+                    and number not in COMPLEX else ()))
 
 
 def scatter_elements(d):

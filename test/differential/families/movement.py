@@ -71,9 +71,13 @@ def unsqueeze(d):
     axes = [int(a) - (rank if d.version >= 11 and d.chance(.3) else 0)
             for a in d.rng.permutation(rank)[:count]]
     x = d.tensor(d.type(), shape)
+    result = list(shape)
+    for a in sorted(a % rank for a in axes):
+        result.insert(a, 1)
+    how = dict(known=lambda x, *_: [x.reshape(result)])  # onnx: one by one
     if "axes" in d.attributes:
-        return node(d, [x], axes=axes)
-    return node(d, [x, d.integers(axes)])
+        return node(d, [x], axes=axes, **how)
+    return node(d, [x, d.integers(axes)], **how)
 
 
 def flatten(d):
