@@ -31,7 +31,7 @@ const fe_command fe_commands[] = {
          "  ferrule compile model.onnx --explain --measure\n\n"
          "With --cpu=multi, or levels with commas between, a .so, .o or .a has "
          "code for\neach level and asks the processor when it is first used; "
-         "ferrule info lists them,\nand ferrule run --cpu takes a certain one."
+         "ferrule info lists\nthem, and ferrule run --cpu takes a certain one."
          "\n\n"
          "With --stop-after the model is written as it is after that phase; "
          "such a file\nis a MODEL too, and goes on from there:\n"
