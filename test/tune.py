@@ -353,8 +353,8 @@ def test_stopped(folder):
         time.sleep(0.1)
     time.sleep(1)
     p.send_signal(signal.SIGINT)
-    p.communicate(timeout=120)
-    assert p.returncode == OK, p.returncode
+    text, _ = p.communicate(timeout=120)
+    assert p.returncode == OK and "stopped" in text, (p.returncode, text)
     assert open(path).read().startswith(HEAD)
     net.check(library.load(net.path, schedule=path.encode()))
     assert [f for f in os.listdir(folder) if f.startswith("s.schedule")] == \

@@ -49,6 +49,8 @@ static void catch_interrupt(void) {
     sigaction(SIGINT, &action, NULL);
 }
 
+bool fe_tune_interrupted(void) { return interrupted; }
+
 bool fe_tune_ends(const fe_tune *t) {
   return interrupted || fe_now() >= t->end;
 }
@@ -337,7 +339,10 @@ static int tune(fe_tune *t) {
   if (!code)
     code = search(t, &best);
   fe_cli_done(t->cli);
-  if (!code && t->kept)
+  if (!code && interrupted)
+    printf("stopped: what was kept so far, %u change%s, is in %s\n", t->kept,
+           t->kept == 1 ? "" : "s", t->output);
+  else if (!code && t->kept)
     code = judge(t, &start, &best);
   else if (!code)
     printf("nothing was found that is faster than the compiler's choices, in "

@@ -69,6 +69,8 @@ double fe_pairs_median(const fe_tune *t, const fe_pairs *p, size_t unit);
 /// Faster by more than noise.
 bool fe_pairs_better(const fe_tune *t, const fe_pairs *p, size_t unit);
 
+/// Somebody wants it to end.
+bool fe_tune_interrupted(void);
 /// Time is up, or somebody wants it to end.
 bool fe_tune_ends(const fe_tune *t);
 

@@ -163,7 +163,8 @@ int fe_tune_compare(fe_tune *t, fe_loaded *a, fe_loaded *b, fe_pairs *out) {
     code = run(t, b, times);
   double start = fe_now();
   for (out->n = 0; !code && out->n < MOST_PAIRS; out->n++) {
-    if (out->n >= FEWEST_PAIRS && fe_now() - start > PAIRS_TIME)
+    if (fe_tune_interrupted() ||
+        (out->n >= FEWEST_PAIRS && fe_now() - start > PAIRS_TIME))
       break;
     bool first = out->n % 2; // which one goes first changes
     code = run(t, first ? b : a, times + (first ? n : 0));
