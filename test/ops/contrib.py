@@ -50,6 +50,11 @@ for t in np.float32, np.float16:
                  epsilon=1e-4)
             case("SkipLayerNormalization", [x, skip, g, n(8, dtype=t), bias],
                  epsilon=1e-4, dynamic=[0, 1])
+# Without epsilon it is next to nothing, which small numbers show.
+x, g = n(2, 3, 8) / 1000, n(8)
+case("SkipSimplifiedLayerNormalization", [x, x, g], rtol=1e-5)
+case("SkipLayerNormalization", [x, n(2, 3, 8) / 1000, g, n(8)], rtol=1e-5,
+     dynamic=True)
 for op, more in ("SkipLayerNormalization", [n(8)]), \
         ("SkipSimplifiedLayerNormalization", []):
     x, skip, g, bias = n(2, 3, 8), n(2, 3, 8), n(8), n(8)

@@ -208,7 +208,7 @@ static fe_status expand_skip(fe_node *n, MlirValue *results) {
   if (fe_is_null(sum))
     return FE_FAILED;
   MlirNamedAttribute attr =
-      fe_at_f32(ir, "epsilon", epsilon ? epsilon->f : 1e-5);
+      fe_at_f32(ir, "epsilon", epsilon ? epsilon->f : 1e-12);
   MlirValue in[3] = {sum, in_of(n, 2), simple ? (MlirValue){0} : in_of(n, 3)};
   MlirOperation op = fe_onnx(
       ir, simple ? "SimplifiedLayerNormalization" : "LayerNormalization",
@@ -231,7 +231,7 @@ static const fe_attr_def norm_attrs[] = {{"axis", FE_A_INT, "-1"},
                                          {0}};
 static const fe_attr_def lp_attrs[] = {
     {"axis", FE_A_INT, "-1"}, {"p", FE_A_INT, "2"}, {0}};
-static const fe_attr_def skip_attrs[] = {{"epsilon", FE_A_FLOAT, "1e-5"}, {0}};
+static const fe_attr_def skip_attrs[] = {{"epsilon", FE_A_FLOAT, "1e-12"}, {0}};
 
 #define NORMALIZATION(op_name, first, ins, outs, fn)                           \
   {.name = op_name,                                                            \

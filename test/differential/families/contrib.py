@@ -410,6 +410,12 @@ def murmur(d):
                   positive=positive, seed=d.pick(None, 0, 42), spread="exact")
 
 
+def sample(d):
+    """Image, places and result of one type."""
+    d.types["T2"] = d.type("T1", (T.FLOAT, T.DOUBLE, T.FLOAT16))
+    return images.grid_sample(d)
+
+
 def ngram(d):
     vocabulary, rows = d.integer(3, 9), d.integer(1, 3)
     ids = d.given(d.rng.integers(0, vocabulary, (rows, d.integer(1, 15))))
@@ -445,7 +451,7 @@ def word_conv(d):
 
 
 OPS = {
-    "GatherND": index.gather_nd, "GridSample": images.grid_sample,
+    "GatherND": index.gather_nd, "GridSample": sample,
     "Gelu": unary(gelu), "FastGelu": biased(fast_gelu, False),
     "BiasGelu": biased(gelu, True),
     "QuickGelu": unary(quick, alpha=lambda d: d.pick(None, 1.0, .7)),
