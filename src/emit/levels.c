@@ -217,7 +217,8 @@ fe_status fe_levels_unit(fe_diags *diags, const fe_emission *e,
   LLVMTargetMachineRef machine = fe_unit_machine(diags, &o, m);
   fe_status status = machine ? fill(diags, m, e, options, info) : FE_FAILED;
   if (status == FE_OK)
-    status = fe_unit_generate(diags, m, machine, &o, &out->object);
+    status =
+        fe_unit_generate(diags, m, machine, &o, FE_UNIT_MAIN, &out->object);
   if (machine)
     LLVMDisposeTargetMachine(machine);
   LLVMDisposeModule(m);

@@ -99,10 +99,11 @@ FE_NODISCARD fe_status fe_unit_emit(fe_ir *ir, fe_unit *unit);
 /// The code generator, for which the module is made ready. NULL: reported.
 LLVMTargetMachineRef fe_unit_machine(fe_diags *diags, const fe_emit_options *o,
                                      LLVMModuleRef m);
-/// From LLVM IR to what the artifact is made of.
+/// From LLVM IR to what the artifact is made of; `kinds` of a fe_unit.
 FE_NODISCARD fe_status fe_unit_generate(fe_diags *diags, LLVMModuleRef m,
                                         LLVMTargetMachineRef machine,
                                         const fe_emit_options *o,
+                                        unsigned kinds,
                                         LLVMMemoryBufferRef *out);
 /// Replaces operations of the math dialect on f32 and vectors of it by calls of
 /// @fe.math.*, where the library has the function.
@@ -110,6 +111,9 @@ void fe_mathlib_calls(fe_ir *ir, MlirModule module);
 /// Links what the module calls of the math library into it, in the place of
 /// those functions, of LLVM's intrinsics and of libm's functions.
 FE_NODISCARD fe_status fe_mathlib_link(fe_diags *diags, LLVMModuleRef module);
+/// After LLVM's optimizer: keeps its code generator from spreading the sums of
+/// addresses over loops.
+void fe_addresses_freeze(fe_arena *arena, LLVMModuleRef module);
 /// Links bitcode of the runtime into the module.
 FE_NODISCARD fe_status fe_bitcode_link(fe_diags *diags, LLVMModuleRef module,
                                        const unsigned char *data, size_t size);

@@ -316,11 +316,14 @@ static fe_status generate(fe_diags *diags, LLVMModuleRef m,
 
 fe_status fe_unit_generate(fe_diags *diags, LLVMModuleRef m,
                            LLVMTargetMachineRef machine,
-                           const fe_emit_options *o, LLVMMemoryBufferRef *out) {
+                           const fe_emit_options *o, unsigned kinds,
+                           LLVMMemoryBufferRef *out) {
   set_attributes(m, o->target);
   if (verify(diags, m) == FE_FAILED ||
       optimize(diags, m, machine, o->opt) == FE_FAILED)
     return FE_FAILED;
+  if (kinds & FE_UNIT_KERNELS)
+    fe_addresses_freeze(diags->arena, m);
   return generate(diags, m, machine, o->artifact, out);
 }
 
@@ -334,7 +337,8 @@ static fe_status compile(fe_ir *ir, const fe_unit_job *job, fe_unit *unit,
        fe_model_build(diags, m, job) == FE_FAILED))
     return FE_FAILED;
   unit->natives = fe_native_used(m);
-  return fe_unit_generate(diags, m, machine, job->options, &unit->object);
+  return fe_unit_generate(diags, m, machine, job->options, unit->kinds,
+                          &unit->object);
 }
 
 fe_status fe_unit_emit(fe_ir *ir, fe_unit *unit) {
