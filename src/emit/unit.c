@@ -273,8 +273,23 @@ static fe_status verify(fe_diags *diags, LLVMModuleRef m) {
   return diags ? FE_FAILED : FE_OK;
 }
 
+// main is long and runs once: it fills tables and calls. What it is linked with
+// of the runtime is optimized code but for vectorization, which is left to the
+// target. No inlining, which would repeat the runtime's loops at every call.
+#define SIMPLIFY                                                               \
+  "simplifycfg<bonus-inst-threshold=1;switch-range-to-icmp;keep-loops;"        \
+  "speculate-blocks;simplify-cond-branch>"
+#define COMBINE "instcombine<max-iterations=1;no-verify-fixpoint>"
+#define MAIN_PASSES                                                            \
+  "always-inline,globaldce,function<eager-inv>(sroa<modify-cfg>,"              \
+  "early-cse<memssa>," SIMPLIFY "," COMBINE ",loop-mssa(loop-rotate<header-"   \
+  "duplication>,licm<allowspeculation>),loop(loop-idiom,indvars,"              \
+  "loop-deletion)," SIMPLIFY ",loop-vectorize," COMBINE                        \
+  ",loop-unroll<O3>," SIMPLIFY "),globaldce"
+
 static fe_status optimize(fe_diags *diags, LLVMModuleRef m,
-                          LLVMTargetMachineRef machine, int level) {
+                          LLVMTargetMachineRef machine, unsigned kinds,
+                          int level) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMPassBuilderOptionsSetLoopVectorization(options, level > 1);
   LLVMPassBuilderOptionsSetLoopInterleaving(options, level > 1);
@@ -282,7 +297,9 @@ static fe_status optimize(fe_diags *diags, LLVMModuleRef m,
   LLVMPassBuilderOptionsSetSLPVectorization(options, level > 1);
   static const char *const pipelines[] = {"default<O0>", "default<O1>",
                                           "default<O2>", "default<O3>"};
-  LLVMErrorRef error = LLVMRunPasses(m, pipelines[level & 3], machine, options);
+  const char *passes =
+      kinds == FE_UNIT_MAIN && level ? MAIN_PASSES : pipelines[level & 3];
+  LLVMErrorRef error = LLVMRunPasses(m, passes, machine, options);
   LLVMDisposePassBuilderOptions(options);
   if (!error)
     return FE_OK;
@@ -320,7 +337,7 @@ fe_status fe_unit_generate(fe_diags *diags, LLVMModuleRef m,
                            LLVMMemoryBufferRef *out) {
   set_attributes(m, o->target);
   if (verify(diags, m) == FE_FAILED ||
-      optimize(diags, m, machine, o->opt) == FE_FAILED)
+      optimize(diags, m, machine, kinds, o->opt) == FE_FAILED)
     return FE_FAILED;
   if (kinds & FE_UNIT_KERNELS)
     fe_addresses_freeze(diags->arena, m);
