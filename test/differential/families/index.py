@@ -203,16 +203,17 @@ def one_hot(d):
         x.array = np.round(x.array.astype(np.float32)).astype(x.array.dtype)
     axis = d.pick(None, d.axis(len(shape) + 1))
 
-    def formula(x, depth, values):
+    count = d.given(np.array(depth if d.chance(.7) else [depth]), u)
+    held = d.tensor(v, [2], shape_fixed=True)
+
+    def formula(x, depth, _):
         at = np.expand_dims(x, -1 if axis is None else axis)
         to = [1] * at.ndim
         to[-1 if axis is None else axis] = -1
         n = int(depth.reshape(-1)[0])
         hot = np.where(at < 0, at + n, at) == np.arange(n).reshape(to)
-        return np.where(hot, values[1], values[0])
-    return node(d, [x, d.given(np.array(depth if d.chance(.7) else [depth]), u),
-                    d.tensor(v, [2], shape_fixed=True)],
-                wide=False, axis=axis, formula=formula)
+        return np.where(hot, held.array[1], held.array[0])
+    return node(d, [x, count, held], wide=False, axis=axis, formula=formula)
 
 
 def compress(d):

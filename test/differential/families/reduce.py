@@ -8,8 +8,8 @@ from draw import FLOATS, T
 
 
 def reduction(low=None, high=None, spread="sum", whole=None):
-    """Of elements in [low, high], integers in [-whole, whole]: squares and
-    exponentials that do not fit are unspecified."""
+    """Of elements in [low, high], integers in [-whole, whole]: squares,
+    exponentials and sums of a mean that do not fit are unspecified."""
 
     def generate(d):
         t = d.type()
@@ -21,11 +21,24 @@ def reduction(low=None, high=None, spread="sum", whole=None):
         axes = d.axes(rank) if d.chance(.8) else None
         if d.version < 11 and axes:
             axes = [a % rank for a in axes]
+        noop = None
+
+        def formula(x, *_):
+            """ONNX Runtime rounds each exponential of integers."""
+            if not axes and noop:
+                return x
+            over = dict(axis=tuple(axes) if axes else None,
+                        keepdims=keep != 0)
+            top = x.max(initial=-np.inf)
+            top = top if np.isfinite(top) else 0
+            return np.log(np.exp(x - top).sum(**over)) + top
+        how = dict(keepdims=keep, spread=spread,
+                   formula=formula if d.op == "ReduceLogSumExp" else None)
         if "axes" in d.attributes:
-            return d.node([x], axes=axes or None, keepdims=keep, spread=spread)
+            return d.node([x], axes=axes or None, **how)
         given = None if axes is None else d.integers(axes)
-        return d.node([x, given], keepdims=keep, spread=spread,
-                      noop_with_empty_axes=d.pick(None, 0, 1))
+        noop = d.pick(None, 0, 1)
+        return d.node([x, given], noop_with_empty_axes=noop, **how)
     return generate
 
 
@@ -91,7 +104,7 @@ def running(d):
 
 
 OPS = {
-    "ReduceSum": reduction(), "ReduceMean": reduction(),
+    "ReduceSum": reduction(), "ReduceMean": reduction(whole=2**20),
     "ReduceMax": reduction(spread="exact"),
     "ReduceMin": reduction(spread="exact"),
     "ReduceProd": reduction(.5, 1.6), "ReduceL1": reduction(whole=99),
