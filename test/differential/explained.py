@@ -122,6 +122,9 @@ RULES += [
          "ONNX Runtime gives 0", ("the formula",), lambda case, message:
          "base_values" in case.attributes()
          or "base_values_as_tensor" in case.attributes()),
+    Rule(("com.microsoft.QLinearSigmoid",), "ONNX Runtime approximates the "
+         "function: what lies between two integers may be either",
+         ("the first, but for one,",)),
     Rule(("com.microsoft.QuantizeLinear",), "ONNX Runtime divides halves in f32; "
          "Ferrule as the standard's operator", ("the first, but for one,",),
          of_type(T.FLOAT16)),

@@ -66,7 +66,7 @@ def bias_add(d):
     t = d.type()
     shape = [d.integer(1, 3), d.size(), d.size()]
     x, b = d.tensor(t, shape, special=0), d.tensor(t, shape[-1:], special=0)
-    return d.node([x, b, d.tensor(t, shape, special=0)], spread="cancel",
+    return d.node([x, b, d.tensor(t, shape, special=0)], spread="sum",
                   formula=lambda x, b, skip: x + b + skip)
 
 
