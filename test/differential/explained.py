@@ -41,8 +41,8 @@ RULES = [
                  for v in case.values) and " is " in message),
     Rule(("Erf", "Gelu"), "onnx rounds erf to single precision, ONNX Runtime "
          "the constants of Gelu", ("the formula",), of_type(T.DOUBLE)),
-    Rule(("Shrink",), "ONNX Runtime computes f64 in f32", ("onnx",),
-         of_type(T.DOUBLE)),
+    Rule(("Shrink",), "ONNX Runtime computes f64 and large integers in f32",
+         ("onnx",), of_type(T.DOUBLE, T.INT32, T.INT64, T.UINT32, T.UINT64)),
     Rule(("HardSwish",), "the evaluator has 1/6 in single precision; the "
          "standard says 1/6", ("the formula",), of_type(T.DOUBLE)),
     Rule(("GridSample",), "ONNX Runtime samples other elements at the border in "

@@ -154,9 +154,15 @@ def tile(d):
 
 def shape_of(d):
     rank = len(shape := d.shape())
-    return node(d, [d.tensor(d.type(), shape)],
-                start=d.pick(None, d.integer(-rank - 2, rank + 2)),
-                end=d.pick(None, d.integer(-rank - 2, rank + 2)))
+    bound = lambda: d.pick(None, d.integer(-rank - 2, rank + 2)) \
+        if "start" in d.attributes else None
+    start, end = bound(), bound()
+    # onnx's evaluator counts an end before the first dim from the last one.
+    return node(d, [d.tensor(d.type(), shape)], start=start, end=end,
+                wide=False, formula=lambda _: np.array(shape)[
+                    max(0, start + rank if start < 0 else start)
+                    if start else 0:max(0, end + rank if end < 0 else end)
+                    if end is not None else None])
 
 
 def size_of(d):
