@@ -60,7 +60,7 @@ fe_status fe_dump_write(fe_session *s, const char *path) {
       FE_NEW_N(s->arena, MlirAttribute, s->blobs.by_name.n + 1);
   size_t n = s->blobs.by_name.n;
   for (size_t i = 0; i < n && !to_screen; i++) {
-    const fe_blob *b = s->blobs.by_name.entries[i].value;
+    fe_blob *b = s->blobs.by_name.entries[i].value;
     if (is_elsewhere(b, bin)) {
       if (fe_same_file(b->file, path))
         return fe_error(&s->diags, (fe_where){.file = path},
@@ -70,7 +70,7 @@ fe_status fe_dump_write(fe_session *s, const char *path) {
       continue;
     }
     entries[i] = blob_entry(ir, b, bin, data.n);
-    fe_buf_add(s->arena, &data, b->data, b->size);
+    fe_buf_add(s->arena, &data, fe_blob_data(&s->blobs, b), b->size);
   }
   fe_set_attr(ir, op, fe_at_str(ir, "ferrule.phase", s->phase));
   if (!to_screen)

@@ -154,6 +154,35 @@ static bool copy_from_file(const fe_blob *b, int fd, uint64_t to) {
   return !left;
 }
 
+static bool write_promised(const fe_blob *b, int fd, uint64_t to) {
+  size_t part = b->size / b->parts, at_once = COPY_BYTES / part + 1;
+  at_once = at_once < b->parts ? at_once : b->parts;
+  char *data = malloc(at_once * part);
+  if (!data) {
+    errno = ENOMEM;
+    return false;
+  }
+  bool done = true;
+  for (size_t i = 0, n = at_once; i < b->parts && done;
+       i += n, to += n * part) {
+    n = b->parts - i < at_once ? b->parts - i : at_once;
+    memset(data, 0, n * part);
+    for (size_t k = 0; k < n; k++)
+      b->fill(b->recipe, i + k, data + k * part);
+    done = write_at(fd, data, n * part, to);
+  }
+  int error = errno;
+  free(data);
+  errno = error;
+  return done;
+}
+
+bool fe_blob_write(const fe_blob *b, int fd, uint64_t to) {
+  if (!b->data && b->size)
+    return write_promised(b, fd, to);
+  return copy_from_file(b, fd, to) || write_at(fd, b->data, b->size, to);
+}
+
 static fe_status write_blobs(fe_diags *d, int fd, const char *path,
                              const fe_model_info *info, uint64_t at) {
   if (ftruncate(fd, (off_t)(at + info->weight_bytes)))
@@ -161,7 +190,7 @@ static fe_status write_blobs(fe_diags *d, int fd, const char *path,
   for (unsigned i = 0; i < info->n_blobs; i++) {
     const fe_blob *b = info->blobs[i].blob;
     uint64_t to = at + info->blobs[i].offset;
-    if (!copy_from_file(b, fd, to) && !write_at(fd, b->data, b->size, to))
+    if (!fe_blob_write(b, fd, to))
       return fe_file_error(d, path, "write the weights", errno);
   }
   return FE_OK;
@@ -170,8 +199,7 @@ static fe_status write_blobs(fe_diags *d, int fd, const char *path,
 void fe_weights_copy(const fe_model_info *info, void *at) {
   for (unsigned i = 0; i < info->n_blobs; i++)
     if (info->blobs[i].blob->size)
-      memcpy((char *)at + info->blobs[i].offset, info->blobs[i].blob->data,
-             info->blobs[i].blob->size);
+      fe_blob_put(info->blobs[i].blob, (char *)at + info->blobs[i].offset);
 }
 
 static int by_address(const void *a, const void *b) {

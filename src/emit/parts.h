@@ -201,6 +201,9 @@ fe_bytes fe_weights_object(fe_arena *arena, const fe_model_info *info,
 FE_NODISCARD fe_status fe_weights_fill(fe_diags *diags, int fd,
                                        const char *path, uint64_t base,
                                        const fe_model_info *info);
+/// Writes a blob at a place of a file; false: errno. One that is promised is
+/// never in memory as a whole, unless it has one part.
+bool fe_blob_write(const fe_blob *b, int fd, uint64_t at);
 /// Copies all blobs to their places; `at` has weight_bytes zero bytes.
 void fe_weights_copy(const fe_model_info *info, void *at);
 /// Makes symbols of a relocatable object local, but for those of the public

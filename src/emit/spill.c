@@ -28,18 +28,6 @@ static uint64_t pages(uint64_t bytes) {
   return (bytes + PAGE - 1) / PAGE * PAGE;
 }
 
-static bool write_all(int fd, const char *p, size_t n, uint64_t at) {
-  while (n) {
-    ssize_t w = pwrite(fd, p, n, (off_t)at);
-    if (w < 0)
-      return false;
-    p += w;
-    at += (uint64_t)w;
-    n -= (size_t)w;
-  }
-  return true;
-}
-
 fe_status fe_spill_level(fe_spill *s, fe_ir *ir, const char *path,
                          const fe_model_info *info) {
   uint64_t bytes = 0;
@@ -55,7 +43,7 @@ fe_status fe_spill_level(fe_spill *s, fe_ir *ir, const char *path,
     const fe_blob *b = info->blobs[i].blob;
     if (!is_packed(b))
       continue;
-    if (!write_all(s->fd, b->data, b->size, at))
+    if (!fe_blob_write(b, s->fd, at))
       return fe_file_error(ir->diags, path, "write a temporary file beside it",
                            errno);
     at += pages(b->size);
@@ -70,7 +58,11 @@ fe_status fe_spill_level(fe_spill *s, fe_ir *ir, const char *path,
   s->map[s->n] = map;
   s->bytes[s->n++] = bytes;
   s->end = at;
-  // All are written before any is given back: some are parts of others.
+  // All are written before any is given back: some are parts of others, or what
+  // others are made from.
+  for (unsigned i = 0; i < info->n_blobs; i++)
+    if (!is_packed(info->blobs[i].blob))
+      fe_blob_data(ir->blobs, info->blobs[i].blob);
   for (unsigned i = 0; i < info->n_blobs; i++) {
     fe_blob *b = info->blobs[i].blob;
     if (!is_packed(b))
@@ -80,7 +72,8 @@ fe_status fe_spill_level(fe_spill *s, fe_ir *ir, const char *path,
     b->file = fe_strdup(ir->arena, s->path);
     b->offset = begin;
     begin += pages(b->size);
-    fe_arena_give_back(ir->blobs->arena, old, b->size);
+    if (old)
+      fe_arena_give_back(ir->blobs->arena, old, b->size);
   }
   return FE_OK;
 }

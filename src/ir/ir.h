@@ -83,14 +83,22 @@ static inline bool fe_dtype_is_int(fe_dtype t) {
 
 //===-- Blobs: constant data too large for IR text --------------------------//
 
+/// Writes one of the equal parts of a promised blob; `at` has the size of a
+/// part and is zeroed.
+typedef void (*fe_blob_fill)(const void *recipe, size_t part, void *at);
 /// Bytes of one constant, little endian, dense row-major. They stay in the
-/// mapped model file, or in the blobs' arena when computed by the compiler.
+/// mapped model file, or in the blobs' arena when computed by the compiler. A
+/// promised blob is made where it is needed: rearranged weights go to the
+/// artifact one after the other and are never in memory together.
 typedef struct fe_blob {
   const char *name; // unique; `onnx.constant {blob = "name"}` refers to it
-  const void *data;
+  const void *data; // NULL: promised; see fe_blob_data, fe_blob_put
   size_t size;
   const char *file; // the file it lies in, NULL when computed
   uint64_t offset;
+  fe_blob_fill fill; // of a promised one
+  const void *recipe;
+  size_t parts;
 } fe_blob;
 typedef struct fe_blobs {
   fe_arena *arena;
@@ -101,6 +109,18 @@ fe_blob *fe_blob_find(const fe_blobs *b, const char *name);
 /// `name` is made unique when taken. The data must outlive the session.
 fe_blob *fe_blob_add(fe_blobs *b, const char *name, const void *data,
                      size_t size, const char *file, uint64_t offset);
+/// A blob that `fill` makes of `recipe`, which must outlive the session too.
+fe_blob *fe_blob_promise(fe_blobs *b, const char *name, size_t size,
+                         size_t parts, fe_blob_fill fill, const void *recipe);
+/// The bytes; those of a promised blob are made and kept.
+const void *fe_blob_data(const fe_blobs *b, fe_blob *blob);
+/// The first n bytes, n at most the size; only the parts that have them are
+/// made. `at` is zeroed.
+void fe_blob_begin(const fe_blobs *b, const fe_blob *blob, size_t n, void *at);
+/// Whether the bytes are the same, one part at a time in memory.
+bool fe_blob_same(const fe_blobs *b, const fe_blob *x, const fe_blob *y);
+/// Puts the bytes into zeroed memory.
+void fe_blob_put(const fe_blob *blob, void *at);
 
 //===-- The builder ---------------------------------------------------------//
 

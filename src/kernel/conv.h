@@ -40,11 +40,18 @@ bool fe_conv_panel_fits(const fe_target *t, const fe_conv_shape *s,
                         int64_t panel);
 /// Attribute `panel` of krnl.conv.
 int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s);
-/// Weights [K][C/groups][R][S] in panels of `panel` blocks of `lanes`
-/// channels. In `arena`; *count elements.
-float *fe_conv_pack_weights(fe_arena *arena, unsigned lanes, int64_t panel,
-                            const fe_conv_shape *s, const fe_float_at *w,
-                            int64_t *count);
+/// Weights [K][C/groups][R][S] in panels of `panel` blocks of `lanes` channels.
+typedef struct fe_conv_packing {
+  unsigned lanes;
+  int64_t panel;
+  fe_conv_shape shape;
+  const fe_float_at *weights;
+} fe_conv_packing;
+int64_t fe_conv_packed_count(const fe_conv_packing *p);
+/// Panels, when they are all alike, else 1.
+size_t fe_conv_packed_parts(const fe_conv_packing *p);
+/// Writes a part to zeroed memory: the fe_blob_fill of an fe_conv_packing.
+void fe_conv_pack_weights(const void *packing, size_t part, void *out);
 /// [C][n] to [ceil(C/lanes)][n][lanes], zero-padded: depthwise weights, and
 /// with n = 1 biases and other per-channel data.
 float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,

@@ -92,30 +92,52 @@ int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s) {
   return best;
 }
 
-float *fe_conv_pack_weights(fe_arena *arena, unsigned lanes, int64_t panel,
-                            const fe_conv_shape *s, const fe_float_at *w,
-                            int64_t *count) {
-  int64_t blocks = (s->out_channels + lanes - 1) / lanes;
+static int64_t blocks_of(const fe_conv_packing *p) {
+  return (p->shape.out_channels + p->lanes - 1) / p->lanes;
+}
+
+int64_t fe_conv_packed_count(const fe_conv_packing *p) {
+  const fe_conv_shape *s = &p->shape;
+  return blocks_of(p) * p->lanes * s->channels * s->kernel[0] * s->kernel[1];
+}
+
+size_t fe_conv_packed_parts(const fe_conv_packing *p) {
+  fe_panels panels = fe_conv_panels(blocks_of(p), p->panel);
+  return panels.last || !panels.main ? 1 : (size_t)panels.main;
+}
+
+/// The panel of `width` channels from k0 on; returns its end.
+static float *pack_panel(const fe_conv_packing *how, int64_t k0, int64_t width,
+                         float *at) {
+  const fe_conv_shape *s = &how->shape;
+  const fe_float_at *w = how->weights;
   int64_t taps = s->kernel[0] * s->kernel[1];
-  *count = blocks * lanes * s->channels * taps;
-  float *out = FE_NEW_N(arena, float, (size_t)*count);
-  fe_panels p = fe_conv_panels(blocks, panel);
   // In plain input, blocks of one channel.
-  int64_t block = s->plain ? 1 : lanes;
-  float *at = out;
-  for (int64_t i = 0, k0 = 0; i < p.main + (p.last ? 1 : 0); ++i) {
-    int64_t width = (i < p.main ? panel : p.last) * lanes;
-    int64_t real = s->out_channels - k0 < width ? s->out_channels - k0 : width;
-    for (int64_t c0 = 0; c0 < s->channels; c0 += block) {
-      int64_t n = s->channels - c0 < block ? s->channels - c0 : block;
-      for (int64_t tap = 0; tap < taps; ++tap)
-        for (int64_t c = c0; c < c0 + n; ++c, at += width)
-          for (int64_t k = 0; k < real; ++k)
-            at[k] = w[((k0 + k) * s->channels + c) * taps + tap];
-    }
-    k0 += width;
+  int64_t block = s->plain ? 1 : how->lanes;
+  int64_t real = s->out_channels - k0 < width ? s->out_channels - k0 : width;
+  for (int64_t c0 = 0; c0 < s->channels; c0 += block) {
+    int64_t n = s->channels - c0 < block ? s->channels - c0 : block;
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t c = c0; c < c0 + n; ++c, at += width)
+        for (int64_t k = 0; k < real; ++k)
+          at[k] = w[((k0 + k) * s->channels + c) * taps + tap];
   }
-  return out;
+  return at;
+}
+
+void fe_conv_pack_weights(const void *packing, size_t part, void *out) {
+  const fe_conv_packing *how = packing;
+  fe_panels p = fe_conv_panels(blocks_of(how), how->panel);
+  int64_t width = how->panel * how->lanes;
+  if (fe_conv_packed_parts(how) > 1) {
+    pack_panel(how, (int64_t)part * width, width, out);
+    return;
+  }
+  float *at = out;
+  for (int64_t i = 0; i < p.main; ++i)
+    at = pack_panel(how, i * width, width, at);
+  if (p.last)
+    pack_panel(how, p.main * width, p.last * how->lanes, at);
 }
 
 float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,

@@ -200,10 +200,11 @@ char *fe_contract_explain(fe_arena *arena, const fe_contract_plan *p);
 /// Width of the panels [P][K][width] that krnl.contract takes as constant B of
 /// n columns (attribute b = "panels") on this target.
 unsigned fe_contract_panel(const fe_target *t, unsigned elem_bits, int64_t n);
-/// Copies B [batch][K][N], or [batch][N][K] when `transposed`, of f32 or f64,
-/// into panels [batch][ceil(N / width)][K][width], zero-padded. In ir->arena.
-void *fe_contract_pack(fe_ir *ir, const fe_target *t, unsigned elem_bits,
-                       const void *b, int64_t batch, int64_t k, int64_t n,
-                       bool transposed, size_t *size);
+/// B [batch][K][N], or [batch][N][K] when `transposed`, of f32 or f64, as
+/// panels [batch][ceil(N / width)][K][width], zero-padded: a new blob, named
+/// after that of B.
+fe_blob *fe_contract_pack(fe_ir *ir, const fe_target *t, unsigned elem_bits,
+                          const fe_blob *b, int64_t batch, int64_t k, int64_t n,
+                          bool transposed);
 
 #endif

@@ -18,31 +18,59 @@ static void pack_rows(char *out, const char *b, size_t elem, int64_t k,
     memcpy(out + i * width * elem, b + i * n * elem, columns * elem);
 }
 
-static void pack_columns(char *out, const char *b, size_t elem, int64_t k,
-                         int64_t columns, int64_t width) {
-  for (int64_t j = 0; j < columns; ++j)
-    for (int64_t i = 0; i < k; ++i)
+/// Along the panel, so that the lines of b that are read stay in the cache.
+static inline void columns_of(char *out, const char *b, size_t elem, int64_t k,
+                              int64_t columns, int64_t width) {
+  for (int64_t i = 0; i < k; ++i)
+    for (int64_t j = 0; j < columns; ++j)
       memcpy(out + (i * width + j) * elem, b + (j * k + i) * elem, elem);
 }
 
-void *fe_contract_pack(fe_ir *ir, const fe_target *t, unsigned elem_bits,
-                       const void *b, int64_t batch, int64_t k, int64_t n,
-                       bool transposed, size_t *size) {
-  size_t elem = elem_bits / 8;
-  int64_t width = fe_contract_panel(t, elem_bits, n);
-  int64_t panels = (n + width - 1) / width;
-  *size = (size_t)(batch * panels * k * width) * elem;
-  char *out = fe_alloc(ir->arena, *size); // zeroed
-  for (int64_t i = 0; i < batch; ++i)
-    for (int64_t p = 0; p < panels; ++p) {
-      int64_t first = p * width, left = n - first;
-      int64_t columns = left < width ? left : width;
-      char *to = out + (i * panels + p) * k * width * elem;
-      const char *from = (const char *)b + i * k * n * elem;
-      if (transposed)
-        pack_columns(to, from + first * k * elem, elem, k, columns, width);
-      else
-        pack_rows(to, from + first * elem, elem, k, n, columns, width);
-    }
-  return out;
+static void pack_columns(char *out, const char *b, size_t elem, int64_t k,
+                         int64_t columns, int64_t width) {
+  if (elem == 4) // known to the compiler: no calls of memcpy
+    columns_of(out, b, 4, k, columns, width);
+  else
+    columns_of(out, b, elem, k, columns, width);
+}
+
+typedef struct recipe {
+  const void *b;
+  size_t elem;
+  int64_t k, n, width;
+  bool transposed;
+} recipe;
+
+static int64_t panels_of(const recipe *r) {
+  return (r->n + r->width - 1) / r->width;
+}
+
+/// A part is a panel.
+static void pack(const void *how, size_t part, void *out) {
+  const recipe *r = how;
+  int64_t panels = panels_of(r), k = r->k, n = r->n;
+  int64_t first = (int64_t)part % panels * r->width, left = n - first;
+  int64_t columns = left < r->width ? left : r->width;
+  const char *from =
+      (const char *)r->b + (size_t)((int64_t)part / panels * k * n) * r->elem;
+  if (r->transposed)
+    pack_columns(out, from + first * k * r->elem, r->elem, k, columns,
+                 r->width);
+  else
+    pack_rows(out, from + first * r->elem, r->elem, k, n, columns, r->width);
+}
+
+fe_blob *fe_contract_pack(fe_ir *ir, const fe_target *t, unsigned elem_bits,
+                          const fe_blob *b, int64_t batch, int64_t k, int64_t n,
+                          bool transposed) {
+  recipe r = {.b = b->data,
+              .elem = elem_bits / 8,
+              .k = k,
+              .n = n,
+              .width = fe_contract_panel(t, elem_bits, n),
+              .transposed = transposed};
+  size_t parts = (size_t)(batch * panels_of(&r));
+  return fe_blob_promise(ir->blobs, fe_printf(ir->arena, "%s.panels", b->name),
+                         parts * (size_t)(k * r.width) * r.elem, parts, pack,
+                         fe_memdup(ir->arena, &r, sizeof r));
 }

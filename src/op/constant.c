@@ -54,6 +54,25 @@ MlirValue fe_constant(fe_ir *ir, const char *name, fe_dtype t, unsigned rank,
   return constant_op(ir, type, fe_at_str(ir, "blob", blob->name));
 }
 
+MlirValue fe_constant_promise(fe_ir *ir, const char *name, fe_dtype t,
+                              unsigned rank, const int64_t *dims, size_t parts,
+                              fe_blob_fill fill, const void *recipe) {
+  size_t size = fe_dtype_bytes(t);
+  for (unsigned i = 0; i < rank; ++i)
+    size *= (size_t)dims[i];
+  if (size <= INLINE_COUNT * fe_dtype_bytes(t)) {
+    void *data = fe_alloc(ir->arena, size + 1);
+    fe_blob_put(
+        &(fe_blob){
+            .size = size, .parts = parts, .fill = fill, .recipe = recipe},
+        data);
+    return fe_constant(ir, name, t, rank, dims, data);
+  }
+  MlirType type = fe_tensor_static(ir, fe_elem_type(ir, t), rank, dims);
+  fe_blob *blob = fe_blob_promise(ir->blobs, name, size, parts, fill, recipe);
+  return constant_op(ir, type, fe_at_str(ir, "blob", blob->name));
+}
+
 MlirValue fe_constant_strings(fe_ir *ir, const char *name, unsigned rank,
                               const int64_t *dims, const fe_text *text) {
   size_t count = 1, size = 0;
@@ -178,7 +197,7 @@ bool fe_const_of(fe_ir *ir, MlirValue v, fe_const *out) {
   const char *name = fe_attr_str(ir->arena, op, "blob", NULL);
   if (!name)
     return read_dense(ir, fe_attr(op, "value"), out);
-  const fe_blob *blob = fe_blob_find(ir->blobs, name);
+  fe_blob *blob = fe_blob_find(ir->blobs, name);
   if (!blob)
     return false;
   if (out->dtype == FE_STRING) { // sizes, then characters
@@ -188,7 +207,7 @@ bool fe_const_of(fe_ir *ir, MlirValue v, fe_const *out) {
   }
   if (blob->size < out->size)
     return false;
-  out->data = blob->data;
+  out->data = fe_blob_data(ir->blobs, blob);
   return true;
 }
 

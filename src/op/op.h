@@ -171,6 +171,10 @@ int64_t fe_const_i64(const fe_const *c, int64_t i);
 /// of fe_text.
 MlirValue fe_constant(fe_ir *ir, const char *name, fe_dtype t, unsigned rank,
                       const int64_t *dims, const void *data);
+/// One whose bytes are made where they are needed; see fe_blob_promise.
+MlirValue fe_constant_promise(fe_ir *ir, const char *name, fe_dtype t,
+                              unsigned rank, const int64_t *dims, size_t parts,
+                              fe_blob_fill fill, const void *recipe);
 MlirValue fe_constant_i64s(fe_ir *ir, unsigned n, const int64_t *v);
 MlirValue fe_constant_strings(fe_ir *ir, const char *name, unsigned rank,
                               const int64_t *dims, const fe_text *text);
@@ -363,9 +367,9 @@ struct fe_op_row {
   const char *outputs; // e.g. "Y:T"
   /// Admitted element types per variable: "T=f32,f64;T2=i64", by short names
   /// (fe_dtype_short) or sets: all, numeric, real (numeric without complex),
-  /// float (f16, bf16, f32, f64), int, uint, sint, float8, small (those, 4 and 2
-  /// bits), any (also types that are not tensors). Checked by fe_onnx; operands
-  /// of one variable must have the same type. NULL: anything.
+  /// float (f16, bf16, f32, f64), int, uint, sint, float8, small (those, 4 and
+  /// 2 bits), any (also types that are not tensors). Checked by fe_onnx;
+  /// operands of one variable must have the same type. NULL: anything.
   const char *types;
   const fe_attr_def *attrs; // terminated by a NULL name; may be NULL
   unsigned flags;

@@ -19,8 +19,8 @@ static MlirValue panels_of(fe_lower *l, MlirValue b, bool trans_b) {
   if (!fe_op_is(def, "krnl.weight"))
     return (MlirValue){0};
   const char *name = fe_attr_str(ir->arena, def, "blob", "");
-  const fe_blob *blob = fe_blob_find(ir->blobs, name);
-  if (!blob)
+  fe_blob *blob = fe_blob_find(ir->blobs, name);
+  if (!blob || !fe_blob_data(ir->blobs, blob))
     return (MlirValue){0};
   unsigned rank = fe_rank(b),
            bits = fe_dtype_bits(fe_dtype_of_elem(fe_elem_of(b)));
@@ -32,11 +32,8 @@ static MlirValue panels_of(fe_lower *l, MlirValue b, bool trans_b) {
   int64_t k = dims[rank - 1 - !trans_b], n = dims[rank - 2 + !trans_b];
   if (rank == FE_MAX_RANK || batch * k * n == 0)
     return (MlirValue){0};
-  size_t size;
-  void *data = fe_contract_pack(ir, l->target, bits, blob->data, batch, k, n,
-                                trans_b, &size);
-  const fe_blob *packed = fe_blob_add(
-      ir->blobs, fe_printf(ir->arena, "%s.panels", name), data, size, NULL, 0);
+  const fe_blob *packed =
+      fe_contract_pack(ir, l->target, bits, blob, batch, k, n, trans_b);
   int64_t width = fe_contract_panel(l->target, bits, n);
   dims[rank - 2] = (n + width - 1) / width;
   dims[rank - 1] = k;

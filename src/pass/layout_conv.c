@@ -263,12 +263,15 @@ MlirValue fe_layout_conv_root(fe_layout *l, MlirValue x, conv_op *c) {
   bool known = !fe_is_null(fe_layout_known(l, x));
   s->plain = !known && s->groups == 1 && s->channels < (int64_t)l->lanes / 2;
   choice how = choose(l, c);
-  int64_t panel = how.panel, count;
-  float *data =
-      fe_conv_pack_weights(ir->arena, l->lanes, panel, s, c->weights, &count);
-  MlirValue in[3] = {s->plain ? fe_layout_plane(l, x) : fe_layout_pack(l, x),
-                     fe_constant(ir, "weights", FE_F32, 1, &count, data),
-                     bias_of(l, c)};
+  int64_t panel = how.panel;
+  fe_conv_packing packing = {l->lanes, panel, *s, c->weights};
+  int64_t count = fe_conv_packed_count(&packing);
+  MlirValue in[3] = {
+      s->plain ? fe_layout_plane(l, x) : fe_layout_pack(l, x),
+      fe_constant_promise(ir, "weights", FE_F32, 1, &count,
+                          fe_conv_packed_parts(&packing), fe_conv_pack_weights,
+                          fe_memdup(ir->arena, &packing, sizeof packing)),
+      bias_of(l, c)};
   const fe_layout_window *w = &c->win;
   if (how.plan.tile)
     return winograd(l, c, how.plan, panel, in);

@@ -28,15 +28,17 @@ typedef struct looks {
   uint64_t size, hash;
 } looks;
 
-static looks looks_of(const fe_blob *b) {
+static looks looks_of(const fe_blobs *blobs, const fe_blob *b) {
   size_t n = b->size < BEGINNING ? b->size : BEGINNING;
-  return (looks){b->size, fe_hash(b->data, n, 0)};
+  char beginning[BEGINNING] = {0};
+  fe_blob_begin(blobs, b, n, beginning);
+  return (looks){b->size, fe_hash(beginning, n, 0)};
 }
 
-static const placed *find(const fe_weights *w, const looks *l,
-                          const fe_blob *b) {
+static const placed *find(const fe_blobs *blobs, const fe_weights *w,
+                          const looks *l, const fe_blob *b) {
   const placed *p = fe_map_get_bytes(&w->by_looks, l, sizeof *l);
-  while (p && memcmp(p->blob->data, b->data, b->size))
+  while (p && !fe_blob_same(blobs, p->blob, b))
     p = p->next;
   return p;
 }
@@ -59,12 +61,13 @@ static int64_t list(fe_plan_state *s, const char *name, int64_t bytes) {
 /// Where the bytes of `b` are, or will be from now on.
 static int64_t place(fe_plan_state *s, const fe_blob *b) {
   fe_weights *w = s->weights;
-  looks l = looks_of(b);
-  const placed *p = find(w, &l, b);
+  const fe_blobs *blobs = s->ir->blobs;
+  looks l = looks_of(blobs, b);
+  const placed *p = find(blobs, w, &l, b);
   if (p)
     return p->offset;
   for (const fe_weights *below = w->below; below && !p; below = below->below)
-    p = find(below, &l, b);
+    p = find(blobs, below, &l, b);
   // Of equal ones the one that is listed, whose bytes stay.
   placed *mine = FE_NEW(s->ir->arena, placed);
   *mine = (placed){.blob = p ? p->blob : b,

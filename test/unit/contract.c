@@ -138,9 +138,11 @@ static void check(const fe_target *t, const shape *s) {
   float *b = fill(u->arena, nb * s->k * s->n, 2);
   float *bias = fill(u->arena, s->n, 3), *more = fill(u->arena, count, 4);
   float *d = fill(u->arena, count, 5), *packed = b;
-  size_t bytes;
+  fe_blob *blob = fe_blob_add(&blobs, "b", b,
+                              (size_t)(nb * s->k * s->n) * sizeof *b, NULL, 0);
   if (s->b == PANELS)
-    packed = fe_contract_pack(&ir, t, 32, b, nb, s->k, s->n, false, &bytes);
+    packed = (float *)fe_blob_data(
+        &blobs, fe_contract_pack(&ir, t, 32, blob, nb, s->k, s->n, false));
   for (int i = 0; i < 64; ++i)
     d[count + i] = 7;
 

@@ -171,11 +171,20 @@ static void check(const fe_target *t, const image_case *s, bool dynamic) {
       .out = {dynamic ? FE_DYN : z.oh, dynamic ? FE_DYN : z.ow},
       .plain = s->plain};
   int64_t panel = fe_conv_choose_panel(t, &shape), n_weights, n_bias;
-  float *weights = s->what == CONV
-                       ? fe_conv_pack_weights(a, z.lanes, panel, &shape,
-                                              d.weights, &n_weights)
-                       : fe_conv_pack_channels(a, z.lanes, s->k, taps,
-                                               d.weights, &n_weights);
+  fe_conv_packing how = {z.lanes, panel, shape, d.weights};
+  float *weights;
+  if (s->what == CONV) {
+    n_weights = fe_conv_packed_count(&how);
+    weights = FE_NEW_N(a, float, (size_t)n_weights);
+    fe_blob_put(&(fe_blob){.size = (size_t)n_weights * sizeof *weights,
+                           .parts = fe_conv_packed_parts(&how),
+                           .fill = fe_conv_pack_weights,
+                           .recipe = &how},
+                weights);
+  } else {
+    weights =
+        fe_conv_pack_channels(a, z.lanes, s->k, taps, d.weights, &n_weights);
+  }
   float *bias = fe_conv_pack_channels(a, z.lanes, s->k, 1, d.bias, &n_bias);
   float *in = s->plain ? (float *)d.in
                        : pack(a, d.in, s->n, s->c, s->h * s->w, z.lanes);

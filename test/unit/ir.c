@@ -575,6 +575,53 @@ static void blobs(void **state) {
   end(f);
 }
 
+static void two_letters(const void *recipe, size_t part, void *at) {
+  const char *word = recipe;
+  ((char *)at)[0] = word[2 * part]; // the other one stays zero
+}
+
+static void three_letters(const void *recipe, size_t part, void *at) {
+  const char *word = recipe;
+  for (size_t i = 0; i < 3; i++)
+    if ((3 * part + i) % 2 == 0)
+      ((char *)at)[i] = word[3 * part + i];
+}
+
+/// What is promised is made when it is asked for, once, from its parts.
+static void promised_blobs(void **state) {
+  (void)state;
+  fixture *f = begin();
+  fe_blob *b = fe_blob_promise(&f->blobs, "w", 6, 3, two_letters, "abcdef");
+  char at[6] = {0};
+  assert_null(b->data);
+  fe_blob_put(b, at);
+  assert_memory_equal(at, "a\0c\0e", 6);
+  assert_null(b->data);
+  const void *data = fe_blob_data(&f->blobs, b);
+  assert_memory_equal(data, at, 6);
+  assert_ptr_equal(fe_blob_data(&f->blobs, b), data);
+  // Beginnings and comparisons make parts, whatever their size.
+  fe_blob *c = fe_blob_promise(&f->blobs, "w", 6, 3, two_letters, "abcdef");
+  fe_blob *d = fe_blob_promise(&f->blobs, "w", 6, 2, three_letters, "a-c-e-");
+  fe_blob *e = fe_blob_promise(&f->blobs, "w", 6, 3, two_letters, "abcdxf");
+  char first[4] = {0};
+  fe_blob_begin(&f->blobs, c, 3, first);
+  assert_memory_equal(first, "a\0c", 4);
+  fe_blob_begin(&f->blobs, b, 3, first);
+  assert_memory_equal(first, "a\0c", 4);
+  assert_true(fe_blob_same(&f->blobs, b, c));
+  assert_true(fe_blob_same(&f->blobs, c, b));
+  assert_true(fe_blob_same(&f->blobs, c, c));
+  assert_true(fe_blob_same(&f->blobs, c, d));
+  assert_false(fe_blob_same(&f->blobs, c, e));
+  assert_false(fe_blob_same(&f->blobs, e, b));
+  assert_null(c->data);
+  memset(at, 0, sizeof at);
+  fe_blob_put(b, at);
+  assert_memory_equal(data, at, 6);
+  end(f);
+}
+
 //===-- Threads ------------------------------------------------------------//
 
 static void *one_thread(void *user) {
@@ -770,6 +817,7 @@ int main(void) {
                                      cmocka_unit_test(text),
                                      cmocka_unit_test(diagnostics),
                                      cmocka_unit_test(blobs),
+                                     cmocka_unit_test(promised_blobs),
                                      cmocka_unit_test(nulls)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,8 +95,15 @@ static void check(const fe_target *t, const image_case *s) {
                          .kernel = {3, 3},
                          .stride = {1, 1},
                          .out = {oh, ow}};
-  int64_t panel = fe_conv_choose_panel(t, &shape), n_plain, n_bias;
-  float *plain = fe_conv_pack_weights(a, lanes, panel, &shape, w, &n_plain);
+  int64_t panel = fe_conv_choose_panel(t, &shape), n_bias;
+  fe_conv_packing how = {lanes, panel, shape, w};
+  int64_t n_plain = fe_conv_packed_count(&how);
+  float *plain = FE_NEW_N(a, float, (size_t)n_plain);
+  fe_blob_put(&(fe_blob){.size = (size_t)n_plain * sizeof *plain,
+                         .parts = fe_conv_packed_parts(&how),
+                         .fill = fe_conv_pack_weights,
+                         .recipe = &how},
+              plain);
   float *bias = fe_conv_pack_channels(a, lanes, s->k, 1, b, &n_bias);
   float *in = pack(a, x, s->n, s->c, s->h * s->w, lanes);
   int64_t n_weights =
