@@ -91,6 +91,9 @@ RULES = [
          of_type(T.STRING)),
     Rule(("Attention",), "ONNX Runtime computes f64 less exactly", ("the formula",),
          of_type(T.DOUBLE)),
+    Rule(("Slice",), "backwards from before the first element: from the first, "
+         "says the standard and ONNX Runtime; onnx slices as numpy does", (),
+         lambda case, message: "says onnx" in message and "shape [" in message),
     Rule(("Squeeze",), "no axes: ONNX Runtime takes an empty list as an absent "
          "one", ("onnx",), empty_axes),
     Rule(("SplitToSequence",), "ONNX Runtime drops dims by keepdims with one size "
