@@ -35,7 +35,7 @@ typedef enum conv_parts { WHOLE_PATTERN, TILES_OF_ROW, ROWS } conv_parts;
 typedef struct conv {
   fe_gen g;
   fe_epilogue epilogue;
-  fe_window win, full; // as iterated (perhaps flat); as the result has it
+  fe_window win; // as iterated, perhaps flat
   bool plain;
   unsigned lanes;
   int64_t channels, groups, blocks, full_blocks, rest;
@@ -55,7 +55,7 @@ typedef struct conv {
   int64_t part_pixels; // of a visit of the panel; FE_DYN
   // Of the tile being emitted:
   const fe_tile *tile;
-  MlirValue tile_base, prefetch_base;
+  MlirValue prefetch_base;
   int64_t prefetch_lines;
   MlirValue acc[MAX_ACC]; // [pixel][block]
 } conv;

@@ -187,7 +187,6 @@ static void describe(host *h, const char *triple, const char *cpu,
   t->l3_bytes = cache_bytes(3, t->l3_bytes);
   bool wide = t->vector_bits == 512;
   t->dot_u8s8 = has(features, wide ? "avx512vnni" : "avxvnni");
-  t->dot_bf16 = wide && has(features, "avx512bf16");
   h->known = true;
 }
 

@@ -25,7 +25,6 @@ typedef struct fe_target {
   bool fma;
   bool masks;    // masked loads and stores are cheap
   bool dot_u8s8; // VNNI
-  bool dot_bf16;
   bool half; // converts between f16 and f32
   /// A level, one of several for which an artifact may hold a model: FE_CPU_*
   /// of runtime/cpu.h. 0: it cannot be one.
