@@ -41,7 +41,8 @@ fe_generic *fe_generic_begin(fe_lower *l, unsigned n_iters,
   g->l = l;
   g->n_iters = n_iters;
   g->n_in = n_in;
-  memcpy(g->dims, dims, n_iters * sizeof(MlirValue));
+  if (n_iters)
+    memcpy(g->dims, dims, n_iters * sizeof(MlirValue));
   g->in = FE_NEW_N(ir->arena, MlirValue, n_in + 1);
   g->types = FE_NEW_N(ir->arena, fe_dtype, n_in + 1);
   g->maps = FE_NEW_N(ir->arena, MlirAffineMap, n_in + 1);

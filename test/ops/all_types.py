@@ -56,6 +56,12 @@ yes = np.array([0, 1, 1, 0], np.uint8)
 f.case("BitCast", [yes], opset=26, to=type_of(yes.view(bool)),
        want=[yes.view(bool)])
 f.case("BitCast", [yes.view(bool)], opset=26, to=type_of(yes), want=[yes])
+for t in BITS[8]:
+    for dynamic in False, True:
+        f.case("BitCast", [yes.view(t)], opset=26, to=type_of(yes.view(bool)),
+               want=[yes.view(bool)], dynamic=dynamic)
+        f.case("BitCast", [yes.view(bool)], opset=26, want=[yes.view(t)],
+               to=type_of(yes.view(t)), dynamic=dynamic, rtol=0, atol=0)
 f.refused("BitCast", [yes], opset=26, to=type_of(np.zeros(1, ml.int4)))
 f.refused("BitCast", [yes], opset=26, to=8)
 

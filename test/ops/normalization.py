@@ -21,8 +21,13 @@ for shape, axis in ((2, 7), -1), ((3, 4, 5), 1), ((3, 4, 65), -1), \
 for t in np.float16, np.float64:
     f.case("LayerNormalization", [n(3, 8, dtype=t), n(8, dtype=t),
                                   n(8, dtype=t)])
-f.case("LayerNormalization", [n(3, 8, dtype=np.float64)] +
-       [n(8, dtype=np.float64)] * 2, outputs=3, reference="onnx")
+# Mean and deviation have the stash type, f32 unless it is given.
+x, scale, shift = (n(*s, dtype=np.float64) for s in ((3, 8), (8,), (8,)))
+mean = x.mean(1, keepdims=True)
+inverse = 1 / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+f.case("LayerNormalization", [x, scale, shift], outputs=3,
+       want=[(x - mean) * inverse * scale + shift, mean.astype(np.float32),
+             inverse.astype(np.float32)])
 # Parameters that are broadcast.
 f.case("LayerNormalization", [n(3, 4, 8), n(1), n(4, 1)], axis=1,
        reference="onnx")

@@ -165,17 +165,17 @@ static MlirValue bool_bits(fe_ir *ir, const MlirValue *x, const void *user) {
 }
 
 static fe_status lower_bit_cast(fe_lower *l) {
-  MlirValue sizes[FE_MAX_RANK];
+  MlirValue sizes[FE_MAX_RANK], v = l->in[0];
+  unsigned rank = fe_rank(v);
   fe_dtype from = l->in_type[0], to = l->out_type[0];
+  fe_sizes_of(l, v, sizes);
   if (fe_dtype_bits(to) < 8 || (to == FE_BOOL) != (from == FE_BOOL)) {
-    l->out[0] = fe_map1(l, l->in[0], from == FE_BOOL ? FE_BOOL : FE_I8,
-                        to == FE_BOOL ? FE_BOOL : FE_I8,
-                        from == FE_BOOL ? bool_bits : own_bits, &to);
-    return FE_OK;
+    v = fe_reshape(l, v, l->ir->i8, rank, sizes); // a float's byte too
+    v = fe_map1(l, v, from == FE_BOOL ? FE_BOOL : FE_I8,
+                to == FE_BOOL ? FE_BOOL : FE_I8,
+                from == FE_BOOL ? bool_bits : own_bits, &to);
   }
-  fe_sizes_of(l, l->in[0], sizes);
-  l->out[0] =
-      fe_reshape(l, l->in[0], fe_out_elem(l, 0), fe_rank(l->in[0]), sizes);
+  l->out[0] = fe_reshape(l, v, fe_out_elem(l, 0), rank, sizes);
   return FE_OK;
 }
 
