@@ -445,5 +445,5 @@ const fe_op_row fe_family_block_product[] = {
      .attrs = attrs,
      .infer = infer_block_product,
      .lower = lower_block_product,
-     .limits = "internal: what MatMulNBits becomes"},
+     .limits = "internal: what MatMulNBits and blocks of constants become"},
     {0}};

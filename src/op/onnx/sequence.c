@@ -135,6 +135,22 @@ static fe_status infer_at(fe_infer *f) {
   return fe_item_type(f, f->in[0], &f->out[0]);
 }
 
+/// The sizes of the result, which runtime function `name` finds; two messages.
+static void sizes_by(fe_lower *l, const char *name, unsigned n,
+                     const MlirValue *numbers, const char *const *messages,
+                     unsigned rank, MlirValue *sizes) {
+  fe_runtime_op(l,
+                (fe_runtime){.name = name,
+                             .n_in = 1,
+                             .n_numbers = n,
+                             .numbers = numbers,
+                             .n_results = rank,
+                             .n_messages = 2,
+                             .messages = messages},
+                NULL, sizes);
+  fe_sizes_as_typed(l, sizes, bad_size);
+}
+
 static fe_status lower_at(fe_lower *l) {
   fe_ir *ir = l->ir;
   const char *const messages[] = {bad_position, bad_rank};
@@ -145,16 +161,7 @@ static fe_status lower_at(fe_lower *l) {
   } else {
     unsigned rank = fe_rank(r);
     numbers[1] = fe_index(ir, rank);
-    fe_runtime_op(l,
-                  (fe_runtime){.name = "sequence_dims",
-                               .n_in = 1,
-                               .n_numbers = 2,
-                               .numbers = numbers,
-                               .n_results = rank,
-                               .n_messages = 2,
-                               .messages = messages},
-                  NULL, sizes);
-    fe_sizes_as_typed(l, sizes, bad_size);
+    sizes_by(l, "sequence_dims", 2, numbers, messages, rank, sizes);
     dest = fe_out_empty(l, 0, sizes);
   }
   call(l, "sequence_at", 1, dest, 1, numbers, 1, messages);
@@ -362,16 +369,7 @@ static fe_status lower_concat(fe_lower *l) {
   bool fresh = fe_attr_i64(l->op, "new_axis", 0);
   MlirValue numbers[] = {fe_index(ir, fe_attr_axis(l->op, "axis", 0, rank)),
                          fe_index(ir, fresh), fe_index(ir, rank - fresh)};
-  fe_runtime_op(l,
-                (fe_runtime){.name = "sequence_concat_dims",
-                             .n_in = 1,
-                             .n_numbers = 3,
-                             .numbers = numbers,
-                             .n_results = rank,
-                             .n_messages = 2,
-                             .messages = messages},
-                NULL, sizes);
-  fe_sizes_as_typed(l, sizes, bad_size);
+  sizes_by(l, "sequence_concat_dims", 3, numbers, messages, rank, sizes);
   call(l, "sequence_concat", 1, fe_out_empty(l, 0, sizes), 2, numbers, 0, NULL);
   return FE_OK;
 }

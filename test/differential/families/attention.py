@@ -99,13 +99,17 @@ def attention(d):
                   kv_num_heads=groups if flat else None, **how)
 
 
-def rotary(d):
-    t = d.type()
+def rotary_sizes(d):
+    """Batch, heads, length, size of a head, and what of it is rotated or None."""
     batch, heads, length = d.integer(1, 3), d.integer(1, 3), d.integer(1, 6)
     half = d.integer(1, 6)
-    size, part = 2 * half, None
-    if d.chance(.3) and half > 1:
-        part = 2 * d.integer(1, half - 1)
+    part = 2 * d.integer(1, half - 1) if d.chance(.3) and half > 1 else None
+    return batch, heads, length, 2 * half, part
+
+
+def rotary(d):
+    t = d.type()
+    batch, heads, length, size, part = rotary_sizes(d)
     table = (part or size) // 2
     flat = d.chance(.5)
     x = d.tensor(t, [batch, length, heads * size] if flat else

@@ -2,6 +2,7 @@
 import numpy as np
 
 from draw import CONTRIB, T
+from families.attention import rotary_sizes
 
 DOMAIN = CONTRIB
 
@@ -180,11 +181,7 @@ def quantized(d):
 
 def rotary(d):
     t = d.type()
-    batch, heads, length = d.integer(1, 3), d.integer(1, 3), d.integer(1, 6)
-    half = d.integer(1, 6)
-    size, part = 2 * half, None
-    if d.chance(.3) and half > 1:
-        part = 2 * d.integer(1, half - 1)
+    batch, heads, length, size, part = rotary_sizes(d)
     flat = bool(part) or d.chance(.5)
     x = d.tensor(t, [batch, length, heads * size] if flat else
                  [batch, heads, length, size], special=0)
