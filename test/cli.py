@@ -73,6 +73,7 @@ def test_usage(scratch):
             (["compile", MNIST, "--stop-after=bogus"], "import, optimize"),
             (["compile", MNIST, "-o", so, "-O9"], "1 to 3"),
             (["compile", MNIST, "-o", so, "--target=pdp11"], "x86-64-v3"),
+            (["compile", MNIST, "-o", so, "--target=pdp11"], "cortex-a76"),
             (["compile", MNIST, "-o", so, "--dim", "batch"], "NAME=N"),
             (["compile", MNIST, "-o", so, "--dim", "a=-1"], "NAME=N"),
             (["compile", MNIST, "-o", so, "--prefix=1a"], "letters"),
@@ -228,6 +229,11 @@ def test_artifacts(scratch):
     for level in "1", "2", "3":
         ferrule("compile", MNIST, "-o", so, f"-O{level}")
         ferrule("run", so, "--verify", f"{MODELS}/mnist8", out="matches")
+    ferrule("run", so, "--verify", f"{MODELS}/mnist8", "--cpu=x86-64-v2",
+            code=REFUSED, err="is not for x86-64-v2, but for")
+    for name in "haswell", "broadwell":  # as every x86-64-v3 machine runs
+        ferrule("compile", MNIST, "-o", so, f"--cpu={name}")
+        ferrule("info", so, out=f"processor  {name}")
     ferrule("compile", MNIST, "-o", scratch + "/other.so", "--target=aarch64")
     with open(scratch + "/other.so", "rb") as f:
         assert f.read(20)[18] == 183  # EM_AARCH64

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "api/session.h"
+#include "target/processors.h"
 
 #include "op/op.h"
 
@@ -86,6 +87,8 @@ static ferrule_status session_open(fe_session *s,
     fe_buf known = {0};
     for (unsigned i = 0; fe_targets[i]; i++)
       fe_buf_printf(s->arena, &known, " %s", fe_targets[i]->name);
+    for (const fe_processor *p = fe_processors; p->name; p++)
+      fe_buf_printf(s->arena, &known, " %s", p->name);
     fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "target"},
               fe_printf(s->arena, "choose one of: native multi%s", known.at),
               "there is no target called '%s'", name);

@@ -200,13 +200,12 @@ static const char *check_needed(const fe_image *f, const char *path) {
   return each_needed(f, check_weights, (void *)(uintptr_t)path);
 }
 
-/// Code for a level of x86-64 that this processor does not reach would end in
-/// an illegal instruction.
+/// Code for a processor that has more than this one would end in an illegal
+/// instruction.
 static bool runs_here(const char *cpu) {
-  for (const fe_target *const *t = fe_targets; *t; t++)
-    if (!strcmp((*t)->cpu, cpu))
-      return fe_target_runs_here(*t);
-  return true;
+  fe_target storage;
+  const fe_target *t = fe_target_find(cpu, &storage);
+  return !t || fe_target_runs_here(t);
 }
 
 bool fe_is_library(const char *path) {
@@ -258,13 +257,13 @@ const char *fe_library_level(const ferrule_model *model) {
   return i ? model->levels[i - 1]->cpu : NULL;
 }
 
-/// The level that --cpu names, of several.
+/// The level that --cpu names, of several or the only one.
 static int take_level(fe_cli *c, const char *path,
                       const ferrule_model **model) {
   const char *name = c->options.target;
   const ferrule_model *m = *model;
-  if (!m->n_levels || !name || !strcmp(name, "multi") ||
-      !strcmp(name, "native"))
+  if (!name || !strcmp(name, "multi") || !strcmp(name, "native") ||
+      (!m->n_levels && !strcmp(name, m->cpu)))
     return 0;
   for (uint32_t i = 0; i < m->n_levels; i++)
     if (!strcmp(m->levels[i]->cpu, name)) {

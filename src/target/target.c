@@ -8,7 +8,7 @@
 // Cache sizes of the rows are those of common processors of the level.
 //
 //===----------------------------------------------------------------------===//
-#include "target/target.h"
+#include "target/processors.h"
 
 #include "cpu.h"
 
@@ -25,6 +25,11 @@
 /// LLVM otherwise splits what its own vectorizer makes into 256 bits.
 #define USE_512 "-prefer-256-bit"
 
+/// What code for a level may use, by LLVM's names (psABI, 3.1.1).
+#define V2_HAS "+cx16,+popcnt,+sahf,+sse4.2,+ssse3"
+#define V3_HAS V2_HAS ",+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
+#define V4_HAS V3_HAS ",+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl"
+
 static const fe_target x86_64_v2 = {
     .name = "x86-64-v2",
     .triple = X86_LINUX,
@@ -36,6 +41,7 @@ static const fe_target x86_64_v2 = {
     .l1_bytes = 32 * KIB,
     .l2_bytes = 256 * KIB,
     .l3_bytes = 8192 * KIB,
+    .has = V2_HAS,
     .needs = FE_CPU_X86_64_V2,
     .least = "x86-64",
 };
@@ -53,6 +59,7 @@ static const fe_target x86_64_v3 = {
     .l3_bytes = 16384 * KIB,
     .fma = true,
     .half = true,
+    .has = V3_HAS,
     .needs = FE_CPU_X86_64_V3,
     .least = "x86-64",
 };
@@ -71,6 +78,7 @@ static const fe_target x86_64_v4 = {
     .fma = true,
     .half = true,
     .masks = true,
+    .has = V4_HAS,
     .needs = FE_CPU_X86_64_V4,
     .least = "x86-64",
 };
@@ -111,28 +119,35 @@ static bool has(const char *features, const char *name) {
   return false;
 }
 
-static bool has_all(const char *features, const char *const *names) {
-  for (; *names; names++)
-    if (!has(features, *names))
+/// Whether all of a list, "+a,+b", are there.
+static bool has_all(const char *features, const char *list) {
+  char name[32];
+  for (const char *at = list; at && *at; at += *at == ',') {
+    size_t n = strcspn(at, ",");
+    if (n >= sizeof name)
       return false;
+    memcpy(name, at + 1, n - 1);
+    name[n - 1] = '\0';
+    if (!has(features, name))
+      return false;
+    at += n;
+  }
   return true;
 }
 
-/// Widest row whose features the host has; NULL for other architectures.
+/// Widest row whose kernels the host can run; NULL for other architectures.
+/// Virtual machines may lack something of a level that no kernel asks for by
+/// itself: LLVM is told exactly what there is.
 static const fe_target *best_row(const char *triple, const char *features) {
-  static const char *const v4[] = {"avx512f",  "avx512bw", "avx512dq",
-                                   "avx512vl", "avx512cd", NULL};
-  static const char *const v3[] = {"avx2", "fma", "f16c", "bmi2", NULL};
-  static const char *const v2[] = {"sse4.2", "popcnt", NULL};
   if (strncmp(triple, "aarch64", 7) == 0)
     return &aarch64;
   if (strncmp(triple, "x86_64", 6) != 0)
     return NULL;
-  if (has_all(features, v4))
+  if (has_all(features, "+avx512f,+avx512bw,+avx512dq,+avx512vl,+avx512cd"))
     return &x86_64_v4;
-  if (has_all(features, v3))
+  if (has_all(features, "+avx2,+fma,+f16c,+bmi2"))
     return &x86_64_v3;
-  return has_all(features, v2) ? &x86_64_v2 : NULL;
+  return has_all(features, "+sse4.2,+popcnt") ? &x86_64_v2 : NULL;
 }
 
 static bool read_field(unsigned index, const char *field, char text[32]) {
@@ -168,6 +183,12 @@ static bool copy(char *to, size_t size, const char *from, const char *more) {
   return n >= 0 && (size_t)n < size;
 }
 
+/// What has no level of its own.
+static void set_abilities(fe_target *t, const char *features) {
+  bool wide = t->vector_bits == 512;
+  t->dot_u8s8 = has(features, wide ? "avx512vnni" : "avxvnni");
+}
+
 static void describe(host *h, const char *triple, const char *cpu,
                      const char *features) {
   const fe_target *row = best_row(triple, features);
@@ -185,8 +206,7 @@ static void describe(host *h, const char *triple, const char *cpu,
   t->l1_bytes = cache_bytes(1, t->l1_bytes);
   t->l2_bytes = cache_bytes(2, t->l2_bytes);
   t->l3_bytes = cache_bytes(3, t->l3_bytes);
-  bool wide = t->vector_bits == 512;
-  t->dot_u8s8 = has(features, wide ? "avx512vnni" : "avxvnni");
+  set_abilities(t, features);
   h->known = true;
 }
 
@@ -203,6 +223,34 @@ static void find_host(void) {
   LLVMDisposeMessage(features);
 }
 
+static const fe_target *row_named(const char *name) {
+  for (const fe_target *const *t = fe_targets; *t; t++)
+    if (strcmp((*t)->name, name) == 0)
+      return *t;
+  return NULL;
+}
+
+static const fe_processor *processor_named(const char *name) {
+  for (const fe_processor *p = fe_processors; p->name; p++)
+    if (strcmp(p->name, name) == 0)
+      return p;
+  return NULL;
+}
+
+static const fe_target *find_processor(const char *name, fe_target *t) {
+  const fe_processor *p = processor_named(name);
+  if (!p)
+    return NULL;
+  *t = *row_named(p->like);
+  t->name = t->cpu = p->name;
+  t->l1_bytes = p->l1 * KIB;
+  t->l2_bytes = p->l2 * KIB;
+  t->l3_bytes = p->l3 * KIB;
+  t->needs = 0; // artifacts for several levels choose among the psABI's
+  set_abilities(t, p->has);
+  return t;
+}
+
 const fe_target *fe_target_find(const char *name, fe_target *storage) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   if (!name)
@@ -214,16 +262,18 @@ const fe_target *fe_target_find(const char *name, fe_target *storage) {
     *storage = the_host.target;
     return storage;
   }
-  for (const fe_target *const *t = fe_targets; *t; t++)
-    if (strcmp((*t)->name, name) == 0)
-      return *t;
-  return NULL;
+  const fe_target *row = row_named(name);
+  return row ? row : find_processor(name, storage);
 }
 
 bool fe_target_runs_here(const fe_target *t) {
   fe_target storage;
   const fe_target *host = fe_target_find("native", &storage);
-  return host &&
-         !strncmp(host->triple, t->triple, strcspn(t->triple, "-") + 1) &&
-         t->vector_bits <= host->vector_bits;
+  if (!host || strncmp(host->triple, t->triple, strcspn(t->triple, "-") + 1))
+    return false;
+  if (strcmp(t->cpu, host->cpu) == 0)
+    return true;
+  const fe_processor *p = processor_named(t->cpu);
+  return has_all(host->features, t->has) &&
+         (!p || has_all(host->features, p->has));
 }

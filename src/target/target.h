@@ -23,9 +23,10 @@ typedef struct fe_target {
   unsigned fma_units; // multiply-adds (without fma: either) begun per cycle
   unsigned l1_bytes, l2_bytes, l3_bytes; // data, per core; l3 shared
   bool fma;
-  bool masks;    // masked loads and stores are cheap
-  bool dot_u8s8; // VNNI
-  bool half; // converts between f16 and f32
+  bool masks;      // masked loads and stores are cheap
+  bool dot_u8s8;   // VNNI
+  bool half;       // converts between f16 and f32
+  const char *has; // what a machine must have, "+a,+b" by LLVM's names
   /// A level, one of several for which an artifact may hold a model: FE_CPU_*
   /// of runtime/cpu.h. 0: it cannot be one.
   unsigned needs;
@@ -39,8 +40,9 @@ static inline unsigned fe_lanes_f32(const fe_target *t) {
   return t->vector_bits / 32;
 }
 extern const fe_target *const fe_targets[]; // NULL-terminated
-/// By name; "native" is the machine Ferrule runs on (the best matching row
-/// with the host's cpu name and features, kept in *storage). NULL: unknown.
+/// By name: a row of the table; "native", the machine Ferrule runs on (the best
+/// matching row with the host's cpu name and features, kept in *storage); or a
+/// processor of processors.h (in *storage too). NULL: unknown.
 const fe_target *fe_target_find(const char *name, fe_target *storage);
 /// Whether this machine has all that code for it may use.
 bool fe_target_runs_here(const fe_target *t);
