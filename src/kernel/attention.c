@@ -18,156 +18,75 @@
 // log2(e) in the scale.
 //
 //===----------------------------------------------------------------------===//
-#include "kernel/cost.h"
+#include "kernel/attention.h"
 
 #include <math.h>
 #include <string.h>
 
 #define FE_LOG2E 1.4426950408889634
-#define FE_KEYS 512       // in a block, when their number is unknown
-#define FE_SCRATCH 65536  // elements of K in a block, at most
-#define FE_QUERIES 256    // rows of Q in an item
-#define FE_ROWS 6         // of a tile
 #define FE_LOWEST (-1e38) // a maximum of nothing; its difference stays finite
-
-/// One of Q, K, V, mask, result: number of the argument, distances per dim.
-typedef struct access {
-  unsigned arg;
-  MlirValue batch, seq, head, depth; // null: broadcast
-  MlirValue start;                   // of the item's head
-} access;
-
-typedef struct attention {
-  fe_gen g;
-  access q, k, v, mask, out;
-  bool masked, causal;
-  double scale;
-  unsigned lanes, vectors;
-  int64_t width; // of a tile: vectors * lanes
-  MlirType vec;
-  int64_t depth, depth_v;    // sizes of a head
-  int64_t n_queries, n_keys; // FE_DYN when unknown
-  MlirValue batches, heads, heads_kv, queries, keys;
-  int64_t block, query_block; // keys, queries
-  int64_t row;                // distance of rows of scores: not a power of two
-  bool one_block;
-  MlirValue panels; // K [block / width][depth][width], flat
-  MlirValue scores; // [FE_ROWS][row], flat
-  bool pack_v;
-  int64_t row_v;         // distance of rows of the copy and of `results`
-  MlirValue values;      // copy of a block of V [block][row_v], flat
-  MlirValue top, shrink; // [FE_ROWS]: maximum now, factor for what was before
-  MlirValue inverse;     // [FE_ROWS]: 1 / sum
-  MlirValue results, maxima, sums; // of tiles, between blocks of keys
-  // of the current item and block of keys
-  MlirValue first_query, first_key, count; // count: keys in the block
-  MlirValue is_first, is_last;             // null with one block
-} attention;
-
-static MlirValue offset(fe_ir *ir, MlirValue at, MlirValue index,
-                        MlirValue distance) {
-  return fe_is_null(distance) ? at
-                              : fe_add(ir, at, fe_mul(ir, index, distance));
-}
-
-//===-- Packing K -----------------------------------------------------------//
-
-/// lanes keys from `key` of the block on, lanes elements from `d` on. `last`:
-/// stands in for keys behind it, whose scores nobody uses (null: there are
-/// enough). Masked loads of what is not there would be very slow where no
-/// memory is.
-static void pack_square(attention *a, MlirValue key, int64_t d,
-                        MlirValue last) {
-  fe_ir *ir = a->g.ir;
-  unsigned n = a->lanes;
-  int64_t wanted = a->depth - d < n ? a->depth - d : n;
-  MlirValue rows[64], m = a->g.flat[a->k.arg];
-  for (unsigned i = 0; i < n; ++i) {
-    MlirValue number = fe_add_static(ir, key, i);
-    if (!fe_is_null(last))
-      number = fe_min(ir, number, last);
-    number = fe_add(ir, a->first_key, number);
-    MlirValue at = offset(ir, a->k.start, number, a->k.seq);
-    at = fe_add_static(ir, at, d);
-    rows[i] = wanted == n
-                  ? fe_vload(ir, n, m, 1, &at)
-                  : fe_vload_masked(ir, n, fe_index(ir, wanted), m, 1, &at);
-  }
-  fe_vtranspose(ir, n, rows);
-  MlirValue width = fe_index(ir, a->width);
-  MlirValue panel = fe_divu(ir, key, width), column = fe_remu(ir, key, width);
-  MlirValue to =
-      fe_add(ir, fe_mul(ir, panel, fe_index(ir, a->depth * a->width)), column);
-  for (int64_t i = 0; i < wanted; ++i) {
-    MlirValue at = fe_add_static(ir, to, (d + i) * a->width);
-    fe_vstore(ir, rows[i], a->panels, 1, &at);
-  }
-}
-
-/// The block of K, filled up to whole panels.
-static void pack_keys(attention *a) {
-  fe_ir *ir = a->g.ir;
-  MlirValue n = fe_index(ir, a->lanes), zero = fe_index(ir, 0);
-  MlirValue full = fe_mul(ir, fe_divu(ir, a->count, n), n);
-  fe_region r = fe_for_begin(ir, zero, full, n, 0, NULL);
-  for (int64_t d = 0; d < a->depth; d += a->lanes)
-    pack_square(a, r.iv, d, (MlirValue){0});
-  fe_for_end(ir, &r, 0, NULL);
-  if (a->n_keys != FE_DYN && a->n_keys % a->width == 0)
-    return;
-  MlirValue width = fe_index(ir, a->width);
-  MlirValue end = fe_mul(ir, fe_ceildiv(ir, a->count, width), width);
-  r = fe_for_begin(ir, full, end, n, 0, NULL);
-  for (int64_t d = 0; d < a->depth; d += a->lanes)
-    pack_square(a, r.iv, d, fe_add_static(ir, a->count, -1));
-  fe_for_end(ir, &r, 0, NULL);
-}
-
-/// V rows that lie apart, those of all heads side by side, fall into few sets
-/// of the caches: they are copied together.
-static void pack_values(attention *a) {
-  fe_ir *ir = a->g.ir;
-  fe_region r = fe_loop(ir, a->count);
-  MlirValue key = fe_add(ir, a->first_key, r.iv);
-  MlirValue from = offset(ir, a->v.start, key, a->v.seq);
-  MlirValue to = fe_mul(ir, r.iv, fe_index(ir, a->row_v));
-  for (int64_t d = 0; d < a->depth_v; d += a->lanes) {
-    MlirValue at = fe_add_static(ir, from, d), m = a->g.flat[a->v.arg];
-    int64_t left = a->depth_v - d;
-    MlirValue v =
-        left >= a->lanes
-            ? fe_vload(ir, a->lanes, m, 1, &at)
-            : fe_vload_masked(ir, a->lanes, fe_index(ir, left), m, 1, &at);
-    at = fe_add_static(ir, to, d);
-    fe_vstore(ir, v, a->values, 1, &at);
-  }
-  fe_loop_end(ir, &r);
-}
 
 //===-- Scores --------------------------------------------------------------//
 
 typedef struct tile {
   unsigned height;
-  MlirValue row, number; // in the item's block of queries
-  MlirValue count;       // keys that its rows may see
+  MlirValue row, number; // in the item's block of rows
+  MlirValue from, count; // keys [from, count) of the block may be seen
 } tile;
 
-static MlirValue lanes_below(attention *a, MlirValue active) {
+static MlirValue row_of(fe_attention *a, const tile *t, unsigned i) {
+  fe_ir *ir = a->g.ir;
+  return fe_add(ir, a->first_row, fe_add_static(ir, t->row, i));
+}
+
+static MlirValue query_of(fe_attention *a, MlirValue row) {
+  fe_ir *ir = a->g.ir;
+  return a->group == 1 ? row : fe_divu(ir, row, fe_index(ir, a->group));
+}
+
+/// Where the row of an operand begins.
+static MlirValue place_of(fe_attention *a, const fe_access *x, MlirValue row) {
+  fe_ir *ir = a->g.ir;
+  MlirValue at = fe_attention_at(ir, x->start, query_of(a, row), x->seq);
+  if (a->group == 1)
+    return at;
+  MlirValue head = fe_remu(ir, row, fe_index(ir, a->group));
+  return fe_attention_at(ir, at, head, x->head);
+}
+
+/// Keys of the block that the row sees: those below the result.
+static MlirValue seen_by(fe_attention *a, MlirValue row) {
+  fe_ir *ir = a->g.ir;
+  MlirValue end = a->frontier;
+  if (a->causal)
+    end = fe_add(ir, end, query_of(a, row));
+  return fe_sub(ir, end, a->first_key);
+}
+
+static MlirValue lanes_below(fe_attention *a, MlirValue active) {
   fe_ir *ir = a->g.ir;
   return fe_first(FE_OP(ir, "vector.create_mask", FE_VALUES(active),
                         FE_TYPES(fe_vector_type(ir, a->lanes, ir->i1))));
 }
 
-/// Mask of row i of the tile, keys from `key` on; in units of log2.
-static MlirValue masked(attention *a, const tile *t, unsigned i, MlirValue key,
-                        MlirValue active, MlirValue score) {
+/// cap * tanh(score / cap), of a score in units of log2.
+static MlirValue capped(fe_attention *a, MlirValue score) {
   fe_ir *ir = a->g.ir;
-  MlirValue query = fe_add(ir, a->first_query, fe_add_static(ir, t->row, i));
+  double cap = a->cap * FE_LOG2E;
+  score = fe_mul(ir, score, fe_float(ir, a->vec, 1 / cap));
+  return fe_mul(ir, fe_math(ir, "tanh", score), fe_float(ir, a->vec, cap));
+}
+
+/// Mask of row i of the tile, keys from `key` on; in units of log2.
+static MlirValue masked(fe_attention *a, const tile *t, unsigned i,
+                        MlirValue key, MlirValue active, MlirValue score) {
+  fe_ir *ir = a->g.ir;
+  MlirValue row = row_of(a, t, i);
   if (a->masked) {
     MlirValue m = a->g.flat[a->mask.arg], v;
     MlirValue number = fe_add(ir, a->first_key, key);
-    MlirValue at = offset(ir, a->mask.start, query, a->mask.seq);
-    at = offset(ir, at, number, a->mask.depth);
+    MlirValue at = place_of(a, &a->mask, row);
+    at = fe_attention_at(ir, at, number, a->mask.depth);
     if (fe_is_null(a->mask.depth))
       v = fe_splat(ir, fe_load(ir, m, 1, &at), a->lanes);
     else if (fe_is_null(active))
@@ -177,11 +96,13 @@ static MlirValue masked(attention *a, const tile *t, unsigned i, MlirValue key,
     score = fe_vfma(&a->g, v, fe_float(ir, a->vec, FE_LOG2E), score);
   }
   MlirValue low = fe_float(ir, a->vec, -INFINITY);
-  if (a->causal) { // keys up to the query's own, counted from the ends
-    MlirValue seen = fe_add(ir, query, fe_sub(ir, a->keys, a->queries));
-    seen = fe_sub(ir, fe_add_static(ir, seen, 1), a->first_key);
-    seen = fe_sub(ir, seen, key);
+  if (a->limited) {
+    MlirValue seen = fe_sub(ir, seen_by(a, row), key);
     score = fe_select(ir, lanes_below(a, seen), score, low);
+    if (a->window) {
+      MlirValue hidden = fe_add_static(ir, seen, -a->window);
+      score = fe_select(ir, lanes_below(a, hidden), low, score);
+    }
   }
   if (!fe_is_null(active))
     score = fe_select(ir, lanes_below(a, active), score, low);
@@ -189,8 +110,8 @@ static MlirValue masked(attention *a, const tile *t, unsigned i, MlirValue key,
 }
 
 /// One panel of keys: scores into the buffer, maxima carried in `top`.
-static void score_panel(attention *a, const tile *t, MlirValue key, bool full,
-                        MlirValue *top) {
+static void score_panel(fe_attention *a, const tile *t, MlirValue key,
+                        bool full, MlirValue *top) {
   fe_ir *ir = a->g.ir;
   unsigned n = t->height * a->vectors;
   MlirValue acc[FE_ROWS * 4], next[FE_ROWS * 4];
@@ -206,8 +127,7 @@ static void score_panel(attention *a, const tile *t, MlirValue key, bool full,
     b[j] = fe_vload(ir, a->lanes, a->panels, 1, &at);
   }
   for (unsigned i = 0; i < t->height; ++i) {
-    MlirValue query = fe_add(ir, a->first_query, fe_add_static(ir, t->row, i));
-    MlirValue at = fe_add(ir, offset(ir, a->q.start, query, a->q.seq), r.iv);
+    MlirValue at = fe_add(ir, place_of(a, &a->q, row_of(a, t, i)), r.iv);
     MlirValue x = fe_load(ir, a->g.flat[a->q.arg], 1, &at);
     x = fe_splat(ir, x, a->lanes);
     for (unsigned j = 0; j < a->vectors; ++j) {
@@ -223,7 +143,10 @@ static void score_panel(attention *a, const tile *t, MlirValue key, bool full,
       MlirValue column = fe_add_static(ir, key, j * a->lanes);
       if (!full)
         active = fe_sub(ir, a->count, column);
-      s = masked(a, t, i, column, active, fe_mul(ir, s, scale));
+      s = fe_mul(ir, s, scale);
+      if (a->cap > 0)
+        s = capped(a, s);
+      s = masked(a, t, i, column, active, s);
       top[i] = fe_vmax(ir, s, top[i]);
       MlirValue at = fe_add_static(ir, column, i * a->row);
       fe_vstore(ir, s, a->scores, 1, &at);
@@ -231,7 +154,7 @@ static void score_panel(attention *a, const tile *t, MlirValue key, bool full,
 }
 
 /// All scores of the tile; gives the maxima as scalars.
-static void score(attention *a, const tile *t, MlirValue *top) {
+static void score(fe_attention *a, const tile *t, MlirValue *top) {
   fe_ir *ir = a->g.ir;
   unsigned h = t->height;
   MlirType types[FE_ROWS];
@@ -240,17 +163,17 @@ static void score(attention *a, const tile *t, MlirValue *top) {
     types[i] = a->vec;
     top[i] = fe_float(ir, a->vec, FE_LOWEST);
   }
-  MlirValue width = fe_index(ir, a->width), zero = fe_index(ir, 0);
+  MlirValue width = fe_index(ir, a->width);
   MlirValue full = fe_mul(ir, fe_divu(ir, a->count, width), width);
   full = fe_min(ir, full, fe_mul(ir, fe_ceildiv(ir, t->count, width), width));
-  fe_region r = fe_for_begin(ir, zero, full, width, h, top);
+  fe_region r = fe_for_begin(ir, t->from, full, width, h, top);
   for (unsigned i = 0; i < h; ++i)
     carried[i] = fe_block_arg(r.body, 1 + i);
   score_panel(a, t, r.iv, true, carried);
   fe_for_end(ir, &r, h, carried);
   for (unsigned i = 0; i < h; ++i)
     top[i] = fe_result(r.op, i);
-  if (a->n_keys == FE_DYN || a->n_keys % a->width) {
+  if (a->ragged) {
     MlirValue some = fe_cmp(ir, FE_LT, full, t->count);
     fe_region rest = fe_if_begin(ir, some, h, types, true);
     memcpy(carried, top, h * sizeof *top);
@@ -267,11 +190,11 @@ static void score(attention *a, const tile *t, MlirValue *top) {
 //===-- Exponentials --------------------------------------------------------//
 
 /// Row `row` of the scores becomes exponentials; gives their sum.
-static MlirValue exponentials(attention *a, const tile *t, MlirValue row) {
+static MlirValue exponentials(fe_attention *a, const tile *t, MlirValue row) {
   fe_ir *ir = a->g.ir;
   MlirValue top = fe_splat(ir, fe_load(ir, a->top, 1, &row), a->lanes);
   MlirValue start = fe_mul(ir, row, fe_index(ir, a->row));
-  MlirValue acc[4], next[4], done = fe_index(ir, 0);
+  MlirValue acc[4], next[4], done = t->from;
   for (unsigned u = 0; u < 4; ++u)
     acc[u] = fe_float(ir, a->vec, 0);
   MlirValue lanes = fe_index(ir, a->lanes);
@@ -300,13 +223,13 @@ static MlirValue exponentials(attention *a, const tile *t, MlirValue row) {
   return fe_vreduce(ir, "add", acc[0]);
 }
 
-static MlirValue state_at(attention *a, const tile *t, MlirValue row) {
+static MlirValue state_at(fe_attention *a, const tile *t, MlirValue row) {
   fe_ir *ir = a->g.ir;
   return fe_add(ir, fe_mul(ir, t->number, fe_index(ir, FE_ROWS)), row);
 }
 
 /// 2^x of a scalar.
-static MlirValue power(attention *a, MlirValue x) {
+static MlirValue power(fe_attention *a, MlirValue x) {
   fe_ir *ir = a->g.ir;
   MlirValue v = fe_vexp2(&a->g, fe_splat(ir, x, a->lanes));
   return fe_first(
@@ -314,34 +237,56 @@ static MlirValue power(attention *a, MlirValue x) {
             FE_ATTRS(fe_at_i64s(ir, "static_position", 1, (int64_t[]){0}))));
 }
 
-/// Maxima and factors of all rows, then the exponentials row by row.
-static void normalize(attention *a, const tile *t, const MlirValue *top) {
+/// What a row's maximum is before any key.
+static MlirValue maximum_before(fe_attention *a, MlirValue row) {
   fe_ir *ir = a->g.ir;
-  MlirValue one = fe_float(ir, ir->f32, 1);
+  if (!a->has_sink)
+    return fe_float(ir, ir->f32, FE_LOWEST);
+  MlirValue head = a->head;
+  if (a->group > 1)
+    head = fe_add(ir, head, fe_remu(ir, row, fe_index(ir, a->group)));
+  MlirValue sink = fe_load(ir, a->g.flat[a->sinks], 1, &head);
+  return fe_mul(ir, sink, fe_float(ir, ir->f32, FE_LOG2E));
+}
+
+/// Maxima and factors of all rows, then the exponentials row by row.
+static void normalize(fe_attention *a, const tile *t, const MlirValue *top) {
+  fe_ir *ir = a->g.ir;
+  MlirValue one = fe_float(ir, ir->f32, 1), none = fe_float(ir, ir->f32, 0);
+  bool grows = !a->one_block || a->has_sink;
   for (unsigned i = 0; i < t->height; ++i) {
     MlirValue row = fe_index(ir, i), now = top[i];
-    if (!a->one_block) {
+    if (grows) {
       MlirValue at = state_at(a, t, row);
-      MlirValue before = fe_load(ir, a->maxima, 1, &at);
-      before =
-          fe_select(ir, a->is_first, fe_float(ir, ir->f32, FE_LOWEST), before);
+      MlirValue before = maximum_before(a, row_of(a, t, i));
+      if (!a->one_block)
+        before =
+            fe_select(ir, a->is_first, before, fe_load(ir, a->maxima, 1, &at));
       now = fe_select(ir, fe_cmp(ir, FE_GT, now, before), now, before);
-      fe_store(ir, now, a->maxima, 1, &at);
+      if (!a->one_block)
+        fe_store(ir, now, a->maxima, 1, &at);
       fe_store(ir, power(a, fe_sub(ir, before, now)), a->shrink, 1, &row);
     }
     fe_store(ir, now, a->top, 1, &row);
   }
   fe_region r = fe_loop(ir, fe_index(ir, t->height));
   MlirValue sum = exponentials(a, t, r.iv);
-  if (!a->one_block) {
-    MlirValue at = state_at(a, t, r.iv);
-    MlirValue old = fe_mul(ir, fe_load(ir, a->sums, 1, &at),
-                           fe_load(ir, a->shrink, 1, &r.iv));
-    old = fe_select(ir, a->is_first, fe_float(ir, ir->f32, 0), old);
-    sum = fe_add(ir, sum, old);
-    fe_store(ir, sum, a->sums, 1, &at);
+  if (grows) {
+    MlirValue at = state_at(a, t, r.iv), old = a->has_sink ? one : none;
+    if (!a->one_block)
+      old = fe_select(ir, a->is_first, old, fe_load(ir, a->sums, 1, &at));
+    sum = fe_add(ir, sum, fe_mul(ir, old, fe_load(ir, a->shrink, 1, &r.iv)));
+    if (!a->one_block)
+      fe_store(ir, sum, a->sums, 1, &at);
   }
-  fe_store(ir, fe_div(ir, one, sum), a->inverse, 1, &r.iv);
+  // A row that sees nothing is zero; scores that all are -inf, NaN.
+  MlirValue inverse = fe_div(ir, one, sum);
+  if (a->cached)
+    inverse = fe_select(ir, fe_cmp(ir, FE_EQ, sum, none), none, inverse);
+  else if (a->n_keys == FE_DYN)
+    inverse = fe_select(ir, fe_cmp(ir, FE_EQ, a->keys, fe_index(ir, 0)), none,
+                        inverse);
+  fe_store(ir, inverse, a->inverse, 1, &r.iv);
   fe_loop_end(ir, &r);
 }
 
@@ -359,7 +304,7 @@ static MlirValue active_in(const columns *c, unsigned j) {
   return j + 1 == c->vectors ? c->active : (MlirValue){0};
 }
 
-static MlirValue result_at(attention *a, const tile *t, const columns *c,
+static MlirValue result_at(fe_attention *a, const tile *t, const columns *c,
                            unsigned i, unsigned j) {
   fe_ir *ir = a->g.ir;
   MlirValue at = state_at(a, t, fe_index(ir, i));
@@ -368,7 +313,7 @@ static MlirValue result_at(attention *a, const tile *t, const columns *c,
 }
 
 /// Zeros, or the result so far, scaled to the new maximum.
-static void start_values(attention *a, const tile *t, const columns *c,
+static void start_values(fe_attention *a, const tile *t, const columns *c,
                          MlirValue *acc) {
   fe_ir *ir = a->g.ir;
   unsigned n = t->height * c->vectors;
@@ -395,14 +340,13 @@ static void start_values(attention *a, const tile *t, const columns *c,
     acc[i] = fe_result(r.op, i);
 }
 
-static void write_result(attention *a, const tile *t, const columns *c,
+static void write_result(fe_attention *a, const tile *t, const columns *c,
                          const MlirValue *acc) {
   fe_ir *ir = a->g.ir;
   for (unsigned i = 0; i < t->height; ++i) {
     MlirValue row = fe_index(ir, i);
     MlirValue f = fe_splat(ir, fe_load(ir, a->inverse, 1, &row), a->lanes);
-    MlirValue query = fe_add(ir, a->first_query, fe_add_static(ir, t->row, i));
-    MlirValue to = offset(ir, a->out.start, query, a->out.seq);
+    MlirValue to = place_of(a, &a->out, row_of(a, t, i));
     for (unsigned j = 0; j < c->vectors; ++j) {
       MlirValue at = fe_add_static(ir, to, c->first + j * a->lanes);
       MlirValue v = fe_mul(ir, acc[i * c->vectors + j], f);
@@ -415,16 +359,15 @@ static void write_result(attention *a, const tile *t, const columns *c,
   }
 }
 
-static void weigh_panel(attention *a, const tile *t, const columns *c) {
+static void weigh_panel(fe_attention *a, const tile *t, const columns *c) {
   fe_ir *ir = a->g.ir;
   unsigned n = t->height * c->vectors;
   MlirValue acc[FE_ROWS * 4], next[FE_ROWS * 4], b[4];
   start_values(a, t, c, acc);
-  fe_region r =
-      fe_for_begin(ir, fe_index(ir, 0), t->count, fe_index(ir, 1), n, acc);
+  fe_region r = fe_for_begin(ir, t->from, t->count, fe_index(ir, 1), n, acc);
   MlirValue key = fe_add(ir, a->first_key, r.iv), m = a->g.flat[a->v.arg];
   MlirValue from = a->pack_v ? fe_mul(ir, r.iv, fe_index(ir, a->row_v))
-                             : offset(ir, a->v.start, key, a->v.seq);
+                             : fe_attention_at(ir, a->v.start, key, a->v.seq);
   for (unsigned j = 0; j < c->vectors; ++j) {
     MlirValue at = fe_add_static(ir, from, c->first + j * a->lanes);
     MlirValue active = active_in(c, j);
@@ -432,6 +375,8 @@ static void weigh_panel(attention *a, const tile *t, const columns *c) {
            : fe_is_null(active)
                ? fe_vload(ir, a->lanes, m, 1, &at)
                : fe_vload_masked(ir, a->lanes, active, m, 1, &at);
+    if (!a->pack_v && !mlirTypeEqual(fe_elem_of(m), ir->f32))
+      b[j] = fe_convert(ir, b[j], a->vec, false, false);
   }
   for (unsigned i = 0; i < t->height; ++i) {
     MlirValue at = fe_add_static(ir, r.iv, i * a->row);
@@ -460,15 +405,18 @@ static void weigh_panel(attention *a, const tile *t, const columns *c) {
 
 static void one_tile(void *user, unsigned height, MlirValue row,
                      MlirValue number) {
-  attention *a = user;
+  fe_attention *a = user;
   fe_ir *ir = a->g.ir;
-  tile t = {height, row, number, a->count};
-  if (a->causal) { // what the last row sees
-    MlirValue seen = fe_add(ir, a->first_query, fe_add_static(ir, row, height));
-    seen = fe_add(ir, seen, fe_sub(ir, a->keys, a->queries));
-    seen = fe_sub(ir, seen, a->first_key);
-    seen = fe_max(ir, seen, fe_index(ir, 0));
-    t.count = fe_min(ir, a->count, seen);
+  MlirValue zero = fe_index(ir, 0);
+  tile t = {height, row, number, zero, a->count};
+  if (a->limited) // what the last row sees
+    t.count = fe_min(ir, a->count,
+                     fe_max(ir, seen_by(a, row_of(a, &t, height - 1)), zero));
+  if (a->window) { // from the panel on in which the first row sees something
+    MlirValue hidden =
+        fe_add_static(ir, seen_by(a, row_of(a, &t, 0)), -a->window);
+    hidden = fe_min(ir, fe_max(ir, hidden, zero), t.count);
+    t.from = fe_sub(ir, hidden, fe_remu(ir, hidden, fe_index(ir, a->width)));
   }
   MlirValue top[FE_ROWS];
   score(a, &t, top);
@@ -484,194 +432,105 @@ static void one_tile(void *user, unsigned height, MlirValue row,
 
 //===-- Items ---------------------------------------------------------------//
 
-static MlirValue head_start(attention *a, const access *x, MlirValue batch,
-                            MlirValue head) {
+static MlirValue head_start(fe_attention *a, const fe_access *x,
+                            MlirValue batch, MlirValue head) {
   fe_ir *ir = a->g.ir;
-  MlirValue at = offset(ir, x->start, batch, x->batch);
-  return offset(ir, at, head, x->head);
+  MlirValue at = fe_attention_at(ir, x->start, batch, x->batch);
+  return fe_attention_at(ir, at, head, x->head);
 }
 
-static void one_item(attention *outer, MlirValue item) {
-  attention copy = *outer, *a = &copy;
+/// How many keys the item's first query sees.
+static MlirValue frontier_of(fe_attention *a, MlirValue batch) {
+  fe_ir *ir = a->g.ir;
+  if (!a->cached) // the last query sees all
+    return fe_add_static(ir, fe_sub(ir, a->keys, a->queries), 1);
+  MlirValue n = fe_load(ir, a->g.flat[a->frontiers], 1, &batch);
+  const MlirValue most = fe_index(ir, INT32_MAX / 2);
+  n = fe_max(ir, fe_to_index(ir, n), fe_neg(ir, most));
+  return fe_min(ir, n, most);
+}
+
+/// Blocks of keys [from, to) that some of `rows` rows see; one at least, so
+/// that there are results.
+static void range_of(fe_attention *a, MlirValue rows, MlirValue *from,
+                     MlirValue *to) {
+  fe_ir *ir = a->g.ir;
+  MlirValue zero = fe_index(ir, 0);
+  *from = zero;
+  *to = a->keys;
+  if (a->limited) {
+    MlirValue last = fe_add_static(ir, fe_add(ir, a->first_row, rows), -1);
+    a->first_key = zero;
+    *to = fe_max(ir, zero, fe_min(ir, *to, seen_by(a, last)));
+  }
+  if (a->window) {
+    MlirValue hidden = fe_add_static(ir, seen_by(a, a->first_row), -a->window);
+    *from = fe_max(ir, zero, fe_min(ir, hidden, *to));
+  }
+}
+
+static void one_item(fe_attention *outer, MlirValue item) {
+  fe_attention copy = *outer, *a = &copy;
   fe_ir *ir = a->g.ir;
   MlirValue size = fe_index(ir, a->query_block), zero = fe_index(ir, 0);
-  MlirValue blocks = fe_ceildiv(ir, a->queries, size);
+  MlirValue group = fe_index(ir, a->group);
+  MlirValue all = fe_mul(ir, a->queries, group);
+  MlirValue blocks = fe_ceildiv(ir, all, size);
   MlirValue block = fe_remu(ir, item, blocks);
   MlirValue rest = fe_divu(ir, item, blocks);
-  MlirValue head = fe_remu(ir, rest, a->heads);
-  MlirValue batch = fe_divu(ir, rest, a->heads);
-  MlirValue shared = fe_divu(ir, a->heads, a->heads_kv);
-  MlirValue head_kv = fe_divu(ir, head, shared);
+  MlirValue groups = fe_divu(ir, a->heads, group);
+  MlirValue number = fe_remu(ir, rest, groups);
+  MlirValue batch = fe_divu(ir, rest, groups);
+  MlirValue head = a->head = fe_mul(ir, number, group), head_kv = number;
+  if (a->group == 1)
+    head_kv = fe_divu(ir, head, fe_divu(ir, a->heads, a->heads_kv));
   a->q.start = head_start(a, &a->q, batch, head);
   a->k.start = head_start(a, &a->k, batch, head_kv);
   a->v.start = head_start(a, &a->v, batch, head_kv);
   a->out.start = head_start(a, &a->out, batch, head);
   if (a->masked)
     a->mask.start = head_start(a, &a->mask, batch, head);
-  a->first_query = fe_mul(ir, block, size);
-  MlirValue rows = fe_min(ir, size, fe_sub(ir, a->queries, a->first_query));
+  a->first_row = fe_mul(ir, block, size);
+  MlirValue rows = fe_min(ir, size, fe_sub(ir, all, a->first_row));
   int64_t fixed = FE_DYN;
-  if (a->n_queries != FE_DYN && a->n_queries % a->query_block == 0)
+  if (a->n_rows != FE_DYN && a->n_rows % a->query_block == 0)
     fixed = a->query_block;
+  if (a->limited)
+    a->frontier = frontier_of(a, batch);
   a->first_key = zero;
   a->count = a->keys;
   fe_region r = {0};
   if (!a->one_block) {
-    MlirValue step = fe_index(ir, a->block);
-    r = fe_for_begin(ir, zero, a->keys, step, 0, NULL);
-    MlirValue left = fe_sub(ir, a->keys, r.iv);
+    MlirValue step = fe_index(ir, a->block), from, to;
+    range_of(a, rows, &from, &to);
+    MlirValue least = fe_add_static(ir, from, 1);
+    r = fe_for_begin(ir, from, fe_max(ir, to, least), step, 0, NULL);
+    MlirValue left = fe_sub(ir, to, r.iv);
     a->first_key = r.iv;
     a->count = fe_min(ir, left, step);
-    a->is_first = fe_cmp(ir, FE_EQ, r.iv, zero);
+    a->is_first = fe_cmp(ir, FE_EQ, r.iv, from);
     a->is_last = fe_cmp(ir, FE_LE, left, step);
   }
-  pack_keys(a);
+  fe_attention_pack_keys(a);
   if (a->pack_v)
-    pack_values(a);
-  fe_tiles(ir, FE_ROWS, fixed, rows, one_tile, a);
+    fe_attention_pack_values(a);
+  fe_tiles(ir, a->tallest, fixed, rows, one_tile, a);
   if (!a->one_block)
     fe_for_end(ir, &r, 0, NULL);
 }
 
 //===-- The kernel ----------------------------------------------------------//
 
-static fe_status bad(attention *a, const char *what) {
-  fe_error(a->g.ir->diags, (fe_where){0}, NULL, "krnl.attention: %s", what);
-  return fe_gen_abandon(&a->g);
-}
-
-/// Distances of an operand with the given layout, one letter per dim: b, s, h,
-/// d, and t for a dim of which index `pick` is taken.
-static bool read_layout(attention *a, access *x, const char *layout,
-                        int64_t pick, int dims[5]) {
-  fe_ir *ir = a->g.ir;
-  MlirValue m = a->g.arg[x->arg], step = fe_index(ir, 1);
-  unsigned rank = fe_rank(m);
-  static const char letters[] = "bshdt";
-  MlirValue *to[] = {&x->batch, &x->seq, &x->head, &x->depth};
-  for (unsigned i = 0; i < 5; ++i)
-    dims[i] = -1;
-  x->start = fe_index(ir, 0);
-  if (strlen(layout) != rank)
-    return false;
-  for (unsigned i = rank; i-- > 0;) {
-    const char *letter = strchr(letters, layout[i]);
-    if (!letter || dims[letter - letters] >= 0)
-      return false;
-    dims[letter - letters] = (int)i;
-    if (*letter == 't')
-      x->start = fe_mul(ir, step, fe_index(ir, pick));
-    else
-      *to[letter - letters] = step;
-    step = fe_mul(ir, step, fe_dim(ir, m, i));
-  }
-  return dims[0] >= 0 && dims[1] >= 0 && dims[2] >= 0 && dims[3] >= 0;
-}
-
-static MlirValue size_of(attention *a, const access *x, int dim) {
-  return fe_dim(a->g.ir, a->g.arg[x->arg], (unsigned)dim);
-}
-static int64_t fixed_size(attention *a, const access *x, int dim) {
-  return fe_static_dim(a->g.arg[x->arg], (unsigned)dim);
-}
-
-/// Dims of size 1 of the mask are broadcast.
-static void read_mask(attention *a) {
-  fe_ir *ir = a->g.ir;
-  MlirValue m = a->g.arg[a->mask.arg], step = fe_index(ir, 1);
-  unsigned rank = fe_rank(m);
-  MlirValue *to[] = {&a->mask.depth, &a->mask.seq, &a->mask.head,
-                     &a->mask.batch};
-  a->mask.start = fe_index(ir, 0);
-  for (unsigned i = 0; i < rank && i < 4; ++i) {
-    unsigned d = rank - 1 - i;
-    int64_t fixed = fe_static_dim(m, d);
-    MlirValue size = fe_dim(ir, m, d);
-    if (fixed == FE_DYN && i > 0)
-      *to[i] = fe_select(ir, fe_cmp(ir, FE_EQ, size, fe_index(ir, 1)),
-                         fe_index(ir, 0), step);
-    else if (fixed != 1)
-      *to[i] = step;
-    step = fe_mul(ir, step, size);
-  }
-}
-
-static fe_status read(attention *a, MlirAffineExpr *items,
-                      MlirAffineExpr *cost) {
-  fe_gen *g = &a->g;
-  fe_ir *ir = g->ir;
-  fe_epilogue none;
-  a->masked = fe_op_is(g->root, "krnl.attention_masked");
-  a->out.arg = g->n_args - 1;
-  if (fe_gen_operand(g, 0, &a->q.arg) || fe_gen_operand(g, 1, &a->k.arg) ||
-      fe_gen_operand(g, 2, &a->v.arg) ||
-      (a->masked && fe_gen_operand(g, 3, &a->mask.arg)) ||
-      fe_epilogue_parse(&none, g))
-    return fe_gen_abandon(g);
-  if (none.n)
-    return bad(a, "an epilogue");
-  for (unsigned i = 0; i < g->n_args; ++i)
-    if (!mlirTypeEqual(fe_elem_of(g->arg[i]), ir->f32))
-      return bad(a, "element type is not f32");
-  a->scale = fe_attr_f64(g->root, "scale", 1);
-  a->causal = fe_attr_i64(g->root, "causal", 0) != 0;
-  int64_t pick[3] = {0};
-  fe_attr_i64s(g->root, "pick", pick, 3);
-  MlirAttribute layouts = fe_attr(g->root, "layouts");
-  access *x[] = {&a->q, &a->k, &a->v, &a->out};
-  int dims[4][5];
-  if (mlirAttributeIsNull(layouts) || !mlirAttributeIsAArray(layouts) ||
-      mlirArrayAttrGetNumElements(layouts) != 4)
-    return bad(a, "no layouts");
-  for (unsigned i = 0; i < 4; ++i) {
-    MlirAttribute l = mlirArrayAttrGetElement(layouts, i);
-    if (!mlirAttributeIsAString(l))
-      return bad(a, "no layouts");
-    MlirStringRef s = mlirStringAttrGetValue(l);
-    const char *text = fe_strndup(ir->arena, s.data, s.length);
-    if (!s.length || text[s.length - 1] != 'd' ||
-        !read_layout(a, x[i], text, i < 3 ? pick[i] : 0, dims[i]))
-      return bad(a, "unknown layout");
-  }
-  a->pack_v = dims[2][1] != dims[2][3] - 1;
-  a->batches = size_of(a, &a->q, dims[0][0]);
-  a->queries = size_of(a, &a->q, dims[0][1]);
-  a->heads = size_of(a, &a->q, dims[0][2]);
-  a->keys = size_of(a, &a->k, dims[1][1]);
-  a->heads_kv = size_of(a, &a->k, dims[1][2]);
-  a->n_queries = fixed_size(a, &a->q, dims[0][1]);
-  a->n_keys = fixed_size(a, &a->k, dims[1][1]);
-  a->depth = fixed_size(a, &a->q, dims[0][3]);
-  if (a->depth == FE_DYN)
-    a->depth = fixed_size(a, &a->k, dims[1][3]);
-  a->depth_v = fixed_size(a, &a->v, dims[2][3]);
-  if (a->depth == FE_DYN || a->depth_v == FE_DYN)
-    return bad(a, "heads of unknown size");
-  if (a->masked)
-    read_mask(a);
-  a->query_block = a->n_queries == FE_DYN || a->n_queries > FE_QUERIES
-                       ? FE_QUERIES
-                       : a->n_queries;
-  MlirAffineExpr heads = fe_gen_dim(g, a->q.arg, (unsigned)dims[0][2]);
-  MlirAffineExpr rows = fe_gen_dim(g, a->q.arg, (unsigned)dims[0][1]);
-  MlirAffineExpr keys = fe_gen_dim(g, a->k.arg, (unsigned)dims[1][1]);
-  MlirAffineExpr block = fe_dim_const(ir, a->query_block);
-  *items = fe_dim_mul(fe_gen_dim(g, a->q.arg, (unsigned)dims[0][0]), heads);
-  *items = fe_dim_mul(*items, fe_dim_ceildiv(rows, block));
-  int64_t each = a->query_block * (2 * (a->depth + a->depth_v) + 16);
-  *cost = fe_dim_mul(keys, fe_dim_const(ir, each));
-  return FE_OK;
-}
-
-static MlirValue scratch(attention *a, int64_t n) {
+static MlirValue scratch(fe_attention *a, int64_t n) {
   return fe_alloca(a->g.ir, fe_memref_type(a->g.ir, a->g.ir->f32, 1, &n));
 }
 
 fe_status fe_generate_attention(fe_ir *ir, const fe_target *target,
                                 MlirModule module, MlirOperation func) {
-  attention a = {0};
+  fe_attention a = {0};
   MlirAffineExpr items, cost;
-  if (fe_gen_begin(&a.g, ir, target, module, func) || read(&a, &items, &cost))
+  if (fe_gen_begin(&a.g, ir, target, module, func) ||
+      fe_attention_read(&a, &items, &cost))
     return FE_FAILED;
   a.lanes = fe_gen_lanes(&a.g, ir->f32);
   a.vectors = target->vector_registers >= 32 ? 4 : 2;
@@ -685,6 +544,10 @@ fe_status fe_generate_attention(fe_ir *ir, const fe_target *target,
                       : (a.n_keys + a.width - 1) / a.width * a.width;
   a.one_block = whole != FE_DYN && whole <= most;
   a.block = a.one_block ? whole : most < FE_KEYS ? most : FE_KEYS;
+  a.ragged =
+      a.n_keys == FE_DYN || a.n_keys % a.width || (!a.one_block && a.limited);
+  // Of few heads that share K and V, one query is a whole tile.
+  a.tallest = a.n_rows == FE_DYN && a.group % 2 == 0 ? 4 : FE_ROWS;
   a.row = a.block + a.lanes;
   a.row_v = (a.depth_v + a.lanes - 1) / a.lanes * a.lanes;
   if (a.pack_v)
@@ -695,7 +558,7 @@ fe_status fe_generate_attention(fe_ir *ir, const fe_target *target,
   a.shrink = scratch(&a, FE_ROWS);
   a.inverse = scratch(&a, FE_ROWS);
   if (!a.one_block) {
-    int64_t rows = FE_ROWS * fe_tiles_most(FE_ROWS, a.query_block);
+    int64_t rows = FE_ROWS * fe_tiles_most(a.tallest, a.query_block);
     a.results = scratch(&a, rows * a.row_v);
     a.maxima = scratch(&a, rows);
     a.sums = scratch(&a, rows);
@@ -704,12 +567,12 @@ fe_status fe_generate_attention(fe_ir *ir, const fe_target *target,
                  fe_printf(ir->arena,
                            "tiles of %u queries and %lld keys, keys in "
                            "blocks of %lld, queries of %lld",
-                           FE_ROWS, (long long)a.width, (long long)a.block,
+                           a.tallest, (long long)a.width, (long long)a.block,
                            (long long)a.query_block));
-  fe_gen_tile(&a.g, (fe_cost_tile){.rows = FE_ROWS,
+  fe_gen_tile(&a.g, (fe_cost_tile){.rows = a.tallest,
                                    .vectors = a.vectors,
                                    .steps = a.depth,
-                                   .extra = FE_ROWS * a.vectors * 8});
+                                   .extra = a.tallest * a.vectors * 8});
   MlirValue one = fe_index(ir, 1);
   fe_region r = fe_for_begin(ir, a.g.begin, a.g.end, one, 0, NULL);
   one_item(&a, r.iv);

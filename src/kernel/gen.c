@@ -13,6 +13,7 @@
 
 const fe_generator fe_generators[] = {
     {"attention", fe_generate_attention},
+    {"attention_cached", fe_generate_attention},
     {"attention_masked", fe_generate_attention},
     {"contract", fe_generate_contract},
     {"conv", fe_generate_conv},

@@ -140,4 +140,19 @@ MlirValue fe_element_max(fe_ir *ir, const MlirValue *x, const void *user);
 MlirValue fe_element_square(fe_ir *ir, const MlirValue *x, const void *user);
 MlirValue fe_element_log(fe_ir *ir, const MlirValue *x, const void *user);
 
+//===-- Attention -----------------------------------------------------------//
+
+/// Operands of krnl.attention_cached (src/op/krnl.irdl.mlir), lowered tensors.
+/// The layout of the result is that of `sizes`.
+typedef struct fe_attention_call {
+  MlirValue q, k, v, frontiers;
+  MlirValue mask, sinks; // null: none
+  const char *layouts[4];
+  MlirValue sizes[4]; // of the result
+  double scale, softcap;
+  int64_t window;
+  bool causal;
+} fe_attention_call;
+MlirValue fe_lower_attention(fe_lower *l, const fe_attention_call *c);
+
 #endif

@@ -288,4 +288,36 @@ irdl.dialect @krnl {
       "layouts" = %layouts, "pick" = %pick
     }
   }
+
+  // The same for each sequence of the batch on its own: its first query sees
+  // frontiers[b] keys (i64), every other one, if causal, one more than the
+  // query before; of these the last `window` ones, where that is not 0. softcap:
+  // scores s become softcap * tanh(s / softcap) before the mask, if not 0.
+  // sinks: [heads], scores of one more key each, whose value is 0. A query that
+  // sees no key gives zeros. k and v: f32, f16 or bf16.
+  irdl.operation @attention_cached {
+    %q = irdl.base "!builtin.tensor"
+    %k = irdl.base "!builtin.tensor"
+    %v = irdl.base "!builtin.tensor"
+    %frontiers = irdl.base "!builtin.tensor"
+    %mask = irdl.base "!builtin.tensor"
+    %sinks = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %scale = irdl.base "#builtin.float"
+    %softcap = irdl.base "#builtin.float"
+    %causal = irdl.base "#builtin.integer"
+    %window = irdl.base "#builtin.integer"
+    %masked = irdl.base "#builtin.integer"
+    %sink = irdl.base "#builtin.integer"
+    %layouts = irdl.base "#builtin.array"
+    %pick = irdl.base "#builtin.dense_array"
+    irdl.operands(q: %q, k: %k, v: %v, frontiers: %frontiers,
+                  mask: optional %mask, sinks: optional %sinks, dest: %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"scale" = %scale, "softcap" = %softcap,
+      "causal" = %causal, "window" = %window, "masked" = %masked,
+      "sink" = %sink, "layouts" = %layouts, "pick" = %pick
+    }
+  }
 }

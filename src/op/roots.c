@@ -193,3 +193,31 @@ MlirValue fe_lower_transpose(fe_lower *l, MlirValue in, unsigned rank,
   fe_note_sizes(l->state, r, rank, sizes);
   return r;
 }
+
+MlirValue fe_lower_attention(fe_lower *l, const fe_attention_call *c) {
+  fe_ir *ir = l->ir;
+  MlirValue dest = fe_tensor_empty(l, FE_F32, 4, c->sizes);
+  MlirValue operands[7] = {c->q, c->k, c->v, c->frontiers};
+  bool masked = !fe_is_null(c->mask), sink = !fe_is_null(c->sinks);
+  unsigned n = 4;
+  if (masked)
+    operands[n++] = c->mask;
+  if (sink)
+    operands[n++] = c->sinks;
+  operands[n++] = dest;
+  const char *segments =
+      fe_printf(ir->arena, "array<i32: 1, 1, 1, 1, %d, %d, 1>", masked, sink);
+  const int64_t pick[3] = {0};
+  MlirValue y = fe_first(FE_OP(
+      ir, "krnl.attention_cached", .n_operands = n, .operands = operands,
+      FE_TYPES(mlirValueGetType(dest)),
+      FE_ATTRS(
+          fe_at_f32(ir, "scale", c->scale),
+          fe_at_f32(ir, "softcap", c->softcap),
+          fe_at_i64(ir, "causal", c->causal),
+          fe_at_i64(ir, "window", c->window), fe_at_i64(ir, "masked", masked),
+          fe_at_i64(ir, "sink", sink), fe_at_strs(ir, "layouts", 4, c->layouts),
+          fe_at_i64s(ir, "pick", 3, pick),
+          fe_named(ir, "operandSegmentSizes", fe_attr_parse(ir, segments)))));
+  return fe_reshape(l, y, fe_elem_of(y), 4, c->sizes);
+}

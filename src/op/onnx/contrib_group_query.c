@@ -440,8 +440,84 @@ static void read_lengths(group_query *g) {
   }
 }
 
-static fe_status expand_group_query(fe_node *n, MlirValue *results) {
+/// One kernel for all, where the sizes of heads are known: the caches with the
+/// new rows are written once, and read there. False: it cannot be used.
+static bool in_one_kernel(group_query *g, MlirValue *results) {
+  fe_node *n = g->n;
   fe_ir *ir = n->ir;
+  fe_dims d;
+  if (n->n_out > 3 || !fe_dims_of(ir, g->q, &d) || d.rank != 3 ||
+      fe_dim_static(d.d[2]) <= 0 || fe_dim_static(d.d[2]) % g->heads)
+    return false;
+  int64_t size = fe_dim_static(d.d[2]) / g->heads;
+  MlirValue rows[2] = {g->k, g->v}, present[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    int64_t wide = fe_dims_of(ir, rows[i], &d) ? fe_dim_static(d.d[2]) : FE_DYN;
+    if (wide == FE_DYN || wide % g->kv_heads ||
+        (i == 0 && wide != size * g->kv_heads))
+      return false;
+  }
+  for (unsigned i = 0; i < 2; ++i)
+    present[i] = appended(g, rows[i], i ? PAST_V : PAST_K, true);
+  bool causal = fe_node_int(n, "causal", 1) != 0;
+  int64_t window = fe_node_int(n, "local_window_size", -1);
+  MlirValue sink = fe_node_in(n, SINK), bias = fe_node_in(n, BIAS);
+  MlirValue frontiers =
+      causal ? FE_X(ir, "Add", g->starts, fe_x_int(ir, 1)) : g->ends;
+  if (fe_is_null(sink) && fe_node_int(n, "smooth_softmax", 0))
+    sink = fe_x_zeros(ir, FE_F32, fe_x_ints(ir, 1, &g->heads));
+  results[0] = FE_COMPOSE(
+      ir, "ms_cached_attention",
+      FE_VALUES(g->q, present[0], present[1], frontiers,
+                fe_is_null(bias) ? fe_x_absent(ir) : bias,
+                fe_is_null(sink) ? fe_x_absent(ir) : sink),
+      FE_ATTRS(fe_at_i64(ir, "num_heads", g->heads),
+               fe_at_f32(ir, "scale", fe_node_float(n, "scale", 0)),
+               fe_at_f32(ir, "softcap", fe_node_float(n, "softcap", 0)),
+               fe_at_i64(ir, "window", causal && window > 0 ? window : 0),
+               fe_at_i64(ir, "causal", causal)));
+  for (unsigned i = 1; i < n->n_out; ++i)
+    results[i] = present[i - 1];
+  return true;
+}
+
+/// With the scores, or heads of unknown size.
+static fe_status in_parts(group_query *g, MlirValue *results) {
+  fe_node *n = g->n;
+  fe_ir *ir = n->ir;
+  MlirValue k = appended(g, g->k, PAST_K, false);
+  MlirValue v = appended(g, g->v, PAST_V, false), mask = mask_of(g);
+  if (fe_is_null(k) || fe_is_null(v) || fe_is_null(mask) ||
+      add_sink(g, &k, &v, &mask))
+    return FE_FAILED;
+  int64_t shown = fe_node_int(n, "qk_output", 0);
+  const MlirValue in[4] = {g->q, k, v, mask};
+  const MlirNamedAttribute attrs[] = {
+      fe_at_i64(ir, "q_num_heads", g->heads),
+      fe_at_i64(ir, "kv_num_heads", g->kv_heads),
+      fe_at_f32(ir, "scale", fe_node_float(n, "scale", 0)),
+      fe_at_f32(ir, "softcap", fe_node_float(n, "softcap", 0)),
+      fe_at_i64(ir, "qk_matmul_output_mode", shown == 2 ? 3 : 2)};
+  MlirOperation op = fe_onnx(ir, "Attention", 4, in, 4, FE_COUNT(attrs), attrs);
+  if (mlirOperationIsNull(op))
+    return FE_FAILED;
+  results[0] = fe_result(op, 0);
+  if (n->n_out > 1)
+    results[1] = appended(g, g->k, PAST_K, true);
+  if (n->n_out > 2)
+    results[2] = appended(g, g->v, PAST_V, true);
+  if (n->n_out > 3) {
+    MlirValue qk =
+        fe_x_slice(ir, fe_result(op, 3), 3, fe_x_int(ir, 0), g->total);
+    // Scores that are hidden are shown as zeros.
+    results[3] = shown == 2 ? qk
+                            : FE_X(ir, "Where", g->may, qk,
+                                   fe_constant_scalar(ir, fe_x_type(qk), 0));
+  }
+  return FE_OK;
+}
+
+static fe_status expand_group_query(fe_node *n, MlirValue *results) {
   group_query g = {.n = n,
                    .heads = fe_node_int(n, "num_heads", 0),
                    .kv_heads = fe_node_int(n, "kv_num_heads", 0)};
@@ -456,43 +532,14 @@ static fe_status expand_group_query(fe_node *n, MlirValue *results) {
   read_lengths(&g);
   g.q = normalized(&g, g.q, g.heads, Q_NORM, "q_norm_epsilon");
   g.k = normalized(&g, g.k, g.kv_heads, K_NORM, "k_norm_epsilon");
-  if (fe_is_null(g.q) || fe_is_null(g.k) || rotate(&g))
+  if (fe_is_null(g.q) || fe_is_null(g.k) || rotate(&g) ||
+      (!in_one_kernel(&g, results) && in_parts(&g, results)))
     return FE_FAILED;
-  MlirValue k = appended(&g, g.k, PAST_K, false);
-  MlirValue v = appended(&g, g.v, PAST_V, false), mask = mask_of(&g);
-  if (fe_is_null(k) || fe_is_null(v) || fe_is_null(mask) ||
-      add_sink(&g, &k, &v, &mask))
-    return FE_FAILED;
-  int64_t shown = fe_node_int(n, "qk_output", 0);
-  const MlirValue in[4] = {g.q, k, v, mask};
-  const MlirNamedAttribute attrs[] = {
-      fe_at_i64(ir, "q_num_heads", g.heads),
-      fe_at_i64(ir, "kv_num_heads", g.kv_heads),
-      fe_at_f32(ir, "scale", fe_node_float(n, "scale", 0)),
-      fe_at_f32(ir, "softcap", fe_node_float(n, "softcap", 0)),
-      fe_at_i64(ir, "qk_matmul_output_mode", shown == 2 ? 3 : 2)};
-  MlirOperation op = fe_onnx(ir, "Attention", 4, in, 4, FE_COUNT(attrs), attrs);
-  if (mlirOperationIsNull(op))
-    return FE_FAILED;
-  results[0] = fe_result(op, 0);
-  if (n->n_out > 1)
-    results[1] = appended(&g, g.k, PAST_K, true);
-  if (n->n_out > 2)
-    results[2] = appended(&g, g.v, PAST_V, true);
-  if (n->n_out > 3) {
-    MlirValue qk =
-        fe_x_slice(ir, fe_result(op, 3), 3, fe_x_int(ir, 0), g.total);
-    // Scores that are hidden are shown as zeros.
-    results[3] = shown == 2 ? qk
-                            : FE_X(ir, "Where", g.may, qk,
-                                   fe_constant_scalar(ir, fe_x_type(qk), 0));
-  }
   for (unsigned i = 0; i < n->n_out && i < 4; ++i)
     if (fe_is_null(results[i]))
       return FE_FAILED;
   return FE_OK;
 }
-
 //===-- Rows ----------------------------------------------------------------//
 
 static const fe_attr_def append_attrs[] = {
