@@ -78,6 +78,7 @@ def test_usage(scratch):
             (["compile", MNIST, "-o", so, "--dim", "a=-1"], "NAME=N"),
             (["compile", MNIST, "-o", so, "--prefix=1a"], "letters"),
             (["compile", MNIST, "-o", so, "--weights=nowhere"], "beside"),
+            (["compile", MNIST, "-o", so, "--prepack=never"], "compile run"),
             (["run", MNIST, "--random", "--target=aarch64"], "cannot run"),
             (["bench", MNIST, "--target=aarch64"], "cannot run"),
             (["run", MNIST], "--random"),

@@ -1,8 +1,8 @@
 """Networks of convolutions, as layout assignment sees them, against ONNX Runtime.
 
 Each case is a small graph with channel counts that blocks divide or not, with
-static sizes and with dynamic ones, for this processor and one with narrower
-vectors.
+static sizes and with dynamic ones, for this processor and ones with narrower
+vectors, with weights transformed at once or in every run.
 """
 import sys
 import tempfile
@@ -205,8 +205,10 @@ def main():
                 session = ort.InferenceSession(
                     path, providers=["CPUExecutionProvider"])
                 want = session.run(None, {"x": x})[0]
-                for target in (b"native", b"x86-64-v3"):
-                    model = ferrule.load(path, target=target)
+                for target, prepack in ((b"native", None),
+                                        (b"x86-64-v3", b"run"),
+                                        (b"x86-64-v2", None)):
+                    model = ferrule.load(path, target=target, prepack=prepack)
                     got = next(iter(model.run({"x": x}).values()))
                     error = np.abs(got - want).max() / np.abs(want).max()
                     ok = got.shape == want.shape and error < 2e-5

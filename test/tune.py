@@ -160,7 +160,7 @@ def test_used(folder):
     cpu = before["target"]["cpu"]
     change = {"contract": {"rows": 3, "k_block": 32, "row_block": 9},
               "conv": {"order": 1, "rows_of_part": 3},
-              "winograd": {"order": 1}}
+              "winograd": {"order": 1, "prefetch": 0}}
     path = f"{folder}/a.schedule"
     lines = [line(cpu, c, change[c["root"]]) for c in before["choices"]
              if c["root"] in change]

@@ -92,6 +92,10 @@ typedef struct ferrule_options {
   const ferrule_open_dim *open_dims;
   size_t n_open_dims;
   const char *schedule; // a file that `ferrule tune` has written; NULL: none
+  /// When weights of convolutions are brought into the form of fast filtering,
+  /// which may be four times as large: "compile" (default), kept in the
+  /// artifact; "run", in every run.
+  const char *prepack;
 } ferrule_options;
 
 /// Compiles the model at `path` (.onnx, or a phase's dump .mlir) into `output`,

@@ -100,6 +100,14 @@ static ferrule_status session_open(fe_session *s,
               "'%s' cannot begin a name in C", s->options.prefix);
     return FERRULE_USAGE;
   }
+  const char *prepack = s->options.prepack;
+  s->pass.small_weights = prepack && !strcmp(prepack, "run");
+  if (prepack && !s->pass.small_weights && strcmp(prepack, "compile")) {
+    fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "prepack"},
+              "choose one of: compile run",
+              "weights are not transformed at a time called '%s'", prepack);
+    return FERRULE_USAGE;
+  }
   const char *irdl[] = {fe_onnx_irdl(s->arena), fe_krnl_irdl};
   MlirContext ctx = fe_context_create(&s->diags, irdl, FE_COUNT(irdl));
   fe_ir_init(&s->ir, ctx, s->arena, &s->diags, &s->blobs);

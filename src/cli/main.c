@@ -34,6 +34,9 @@ const fe_cli_option fe_shared_options[] = {
     {"prefix", 0, "NAME", "of the exported symbols (default: ferrule)"},
     {"schedule", 0, "FILE",
      "choices for kernels that 'ferrule tune' has found to be fast"},
+    {"prepack", 0, "WHEN",
+     "transform weights of 3x3 convolutions when the model is compiled "
+     "(default: faster, but up to 4 times as large) or in every run"},
     {NULL, 'O', "N", "optimization 1 to 3 (default 3)"},
     {"jobs", 'j', "N", "threads of the compiler (default: one per core)"},
     {"quiet", 'q', NULL, "no progress"},
@@ -112,6 +115,8 @@ static bool take_shared(fe_cli *c, const fe_cli_option *o, const char *value) {
     c->options.prefix = value;
   else if (!strcmp(o->name, "schedule"))
     c->options.schedule = value;
+  else if (!strcmp(o->name, "prepack"))
+    c->options.prepack = value;
   return true;
 }
 

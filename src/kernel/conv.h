@@ -65,9 +65,9 @@ typedef struct fe_winograd_plan {
   int64_t tile, block;
   bool fused;
 } fe_winograd_plan;
-/// `images`: FE_DYN when not known.
+/// `images`: FE_DYN when not known. `stored`: transformed weights are.
 fe_winograd_plan fe_winograd_choose(const fe_target *t, const fe_conv_shape *s,
-                                    int64_t images);
+                                    int64_t images, bool stored);
 /// The plan for a tile of 2 or 4, whether it pays or not; *most: largest block
 /// that may be chosen instead of the plan's. tile 0: it cannot be done.
 fe_winograd_plan fe_winograd_plan_for(const fe_target *t,
@@ -81,6 +81,15 @@ static inline int64_t fe_winograd_products(int64_t tile) {
 int64_t fe_winograd_input_row(unsigned lanes, int64_t channels, int64_t block);
 int64_t fe_winograd_weights_size(unsigned lanes, int64_t tile, int64_t channels,
                                  int64_t out_channels, int64_t panel);
+/// Transformed weights of krnl.winograd, from those of krnl.conv: a recipe and
+/// its fe_blob_fill, with as many elements and parts as the others say.
+typedef struct fe_winograd_packing {
+  fe_conv_packing conv;
+  int64_t tile;
+} fe_winograd_packing;
+int64_t fe_winograd_packed_count(const fe_winograd_packing *p);
+size_t fe_winograd_packed_parts(const fe_winograd_packing *p);
+void fe_winograd_pack_weights(const void *packing, size_t part, void *out);
 
 fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
                                MlirModule module, MlirOperation func);

@@ -23,6 +23,7 @@ const fe_knob_info fe_knob_infos[] = {
     {"convolution", "algorithm", 0, 4, FE_KNOB_EVEN},
     {"convolution", "panel", 1, 14, FE_KNOB_COUNT},
     {"winograd", "order", 0, 1, FE_KNOB_CHOICE},
+    {"winograd", "prefetch", 0, 1, FE_KNOB_CHOICE},
     {NULL, NULL, 0, 0, FE_KNOB_CHOICE},
 };
 

@@ -20,7 +20,7 @@ typedef struct winograd {
   fe_gen g;
   fe_epilogue epilogue;
   int64_t tile, n, lanes, channels, blocks, block, row;
-  bool panels_outside;
+  bool panels_outside, prefetch;
   fe_panels panels;
   bool fused; // the input is an image
   fe_winograd_source source;
@@ -92,9 +92,25 @@ static int64_t product_size(const winograd *w, int64_t panel) {
   return (panel * w->block + 1) * w->lanes;
 }
 
-/// Tiles [first, first + m) of the block for product `number`.
-static void product(winograd *w, MlirValue number, MlirValue first,
-                    unsigned m) {
+#define LINE 16 // elements of a line of the cache
+
+/// Register tile `tile` of `tiles` fetches its share of `count` channels of the
+/// next product; `weights`: the same ones of this product.
+static void prefetch(winograd *w, int64_t count, MlirValue weights,
+                     MlirValue tile, int64_t tiles) {
+  fe_ir *ir = w->g.ir;
+  int64_t width = w->panel * w->lanes, size = tiles * LINE;
+  int64_t lines = (count * width + size - 1) / size;
+  MlirValue at = plus(ir, weights, w->channels * width + w->lanes);
+  at = fe_add(ir, at, times(ir, tile, lines * LINE));
+  for (int64_t i = 0; i < lines; ++i)
+    fe_prefetch(ir, w->weights, plus(ir, at, i * LINE), 2);
+}
+
+/// Register tile `tile` of `tiles`: tiles [first, first + m) of the block for
+/// product `number`.
+static void product(winograd *w, MlirValue number, MlirValue first, unsigned m,
+                    MlirValue tile, int64_t tiles) {
   fe_ir *ir = w->g.ir;
   unsigned nk = (unsigned)w->panel;
   int64_t width = w->panel * w->lanes, full = w->channels / w->lanes;
@@ -109,14 +125,19 @@ static void product(winograd *w, MlirValue number, MlirValue first,
       fe_add(ir, w->w_base, times(ir, number, w->channels * width + w->lanes));
   if (full) {
     fe_region r = acc_loop(w, full, m * nk, acc);
+    MlirValue at = fe_add(ir, weights, times(ir, r.iv, w->lanes * width));
+    if (w->prefetch)
+      prefetch(w, w->lanes, at, tile, tiles);
     multiply(w, m, w->lanes,
-             fe_add(ir, in, times(ir, r.iv, w->block * w->lanes)),
-             fe_add(ir, weights, times(ir, r.iv, w->lanes * width)), acc);
+             fe_add(ir, in, times(ir, r.iv, w->block * w->lanes)), at, acc);
     acc_loop_end(w, &r, m * nk, acc);
   }
-  if (rest)
-    multiply(w, m, rest, plus(ir, in, full * w->block * w->lanes),
-             plus(ir, weights, full * w->lanes * width), acc);
+  if (rest) {
+    MlirValue at = plus(ir, weights, full * w->lanes * width);
+    if (w->prefetch)
+      prefetch(w, rest, at, tile, tiles);
+    multiply(w, m, rest, plus(ir, in, full * w->block * w->lanes), at, acc);
+  }
   MlirValue to = fe_add(ir, times(ir, number, product_size(w, w->panel)),
                         times(ir, first, w->lanes));
   for (unsigned k = 0; k < nk; ++k)
@@ -139,7 +160,8 @@ static void all_products(winograd *w) {
       continue;
     fe_region p = fe_loop(ir, fe_index(ir, n));
     MlirValue first = plus(ir, times(ir, p.iv, m), small ? n_big * big : 0);
-    product(w, r.iv, first, (unsigned)m);
+    product(w, r.iv, first, (unsigned)m, plus(ir, p.iv, small ? n_big : 0),
+            parts);
     fe_loop_end(ir, &p);
   }
   fe_loop_end(ir, &r);
@@ -365,10 +387,12 @@ fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
   int64_t groups = w->fused ? FE_DYN : fe_static_dim(g->arg[in], 0);
   int64_t outside =
       groups != FE_DYN && groups * w->block < w->blocks * w->lanes;
-  const fe_knob knobs[] = {{"order", &outside}};
+  int64_t fetch = 1;
+  const fe_knob knobs[] = {{"order", &outside}, {"prefetch", &fetch}};
   if (fe_schedule(g, FE_COUNT(knobs), knobs) != FE_OK)
     return fe_gen_abandon(g);
   w->panels_outside = outside;
+  w->prefetch = fetch;
   explain(w);
   int64_t widest =
       w->panels.last > w->panels.panel ? w->panels.last : w->panels.panel;

@@ -10,6 +10,9 @@
 #include "kernel/conv.h"
 
 #define FE_WINOGRAD_MAX 6 // products along one dim
+/// The points of F(4x4): 0, +-A, +-B, infinity.
+#define FE_WINOGRAD_A 0.625
+#define FE_WINOGRAD_B 1.5
 
 /// The one-dimensional transforms on vectors: n = tile + 2 inputs to n
 /// products; 3 taps to n products; n products to `tile` outputs.

@@ -7,13 +7,13 @@
 // 0, +-a, +-b, infinity, a = 0.625 and b = 1.5: as fast as the usual 1 and 2,
 // with a quarter of the rounding error (1e-6 to 3e-6 of the largest element).
 // Lavin and Gray, "Fast algorithms for convolutional neural networks", 2015.
-// Weights are transformed in every run: stored they would be four times as
-// large, and reading them would cost what the transform does.
+// Weights are transformed when the model is compiled (winograd_weights.c), or
+// in every run where that is asked for (krnl.winograd_weights, below).
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/winograd.h"
 
-static const double a = 0.625, b = 1.5;
+static const double a = FE_WINOGRAD_A, b = FE_WINOGRAD_B;
 #define A2 (a * a)
 #define B2 (b * b)
 
@@ -131,21 +131,28 @@ int64_t fe_winograd_weights_size(unsigned lanes, int64_t tile, int64_t channels,
 #define INPUT_CYCLES 4.5
 #define OUTPUT_CYCLES 3.0
 #define WEIGHT_CYCLES 0.65
+/// Bytes of stored weights that memory gives in a cycle.
+#define WEIGHT_BYTES 3.0
 /// Taken for sizes that only a run knows.
 #define USUAL_SIZE 56
 /// Bytes for transformed input on a kernel's stack.
 #define MAX_STACK (384 * 1024)
 
 static double cost(const fe_conv_shape *s, int64_t lanes, int64_t images,
-                   int64_t tile) {
+                   int64_t tile, bool stored) {
   double products = (double)fe_winograd_products(tile);
   double tiles = (double)(images * ((s->out[0] + tile - 1) / tile) *
                           ((s->out[1] + tile - 1) / tile));
   double c = (double)s->channels, k = (double)s->out_channels;
-  return tiles * products * c * k / (double)(2 * lanes) +
-         tiles * products * (INPUT_CYCLES * c + OUTPUT_CYCLES * k) /
-             (double)lanes +
-         products * c * k * WEIGHT_CYCLES;
+  double multiply = tiles * products * c * k / (double)(2 * lanes);
+  double weights = products * c * k;
+  double transforms =
+      tiles * products * (INPUT_CYCLES * c + OUTPUT_CYCLES * k) / (double)lanes;
+  if (!stored)
+    return multiply + transforms + weights * WEIGHT_CYCLES;
+  // Stored weights come while others are multiplied.
+  double fetch = weights * sizeof(float) / WEIGHT_BYTES;
+  return (multiply > fetch ? multiply : fetch) + transforms;
 }
 
 /// Sizes that are not known become usual ones; whether all are known.
@@ -194,8 +201,8 @@ fe_winograd_plan fe_winograd_plan_for(const fe_target *t,
 }
 
 fe_winograd_plan fe_winograd_choose(const fe_target *t,
-                                    const fe_conv_shape *shape,
-                                    int64_t images) {
+                                    const fe_conv_shape *shape, int64_t images,
+                                    bool stored) {
   fe_winograd_plan best = {0, 0, false};
   fe_conv_shape s = *shape;
   int64_t lanes = fe_conv_block(t), usual = images, most;
@@ -207,7 +214,7 @@ fe_winograd_plan fe_winograd_choose(const fe_target *t,
       pixels * 9 * (double)(s.channels * s.out_channels) / (double)(2 * lanes);
   double least = direct * 0.9; // rounding errors have to pay
   for (int64_t tile = 2; tile <= 4; tile += 2) {
-    double c = cost(&s, lanes, usual, tile);
+    double c = cost(&s, lanes, usual, tile, stored);
     fe_winograd_plan p = fe_winograd_plan_for(t, shape, images, tile, &most);
     if (c >= least || !p.tile)
       continue;

@@ -244,7 +244,8 @@ fe_status fe_pass_layout(fe_ir *ir, MlirModule *module,
   fe_layout l = {.ir = ir,
                  .target = o->target,
                  .lanes = fe_conv_block(o->target),
-                 .schedules = o->schedules};
+                 .schedules = o->schedules,
+                 .small_weights = o->small_weights};
   fe_point saved = fe_point_save(ir);
   walk(&l, fe_func_block(func));
   sweep(&l, fe_func_block(func));

@@ -20,6 +20,7 @@ typedef struct fe_layout {
   unsigned lanes;          // channels of a block
   fe_map packed;           // plain value -> packed value
   fe_schedules *schedules; // NULL: none
+  bool small_weights;      // of fe_pass_options
 } fe_layout;
 
 /// A plain f32 tensor [N][C][W] or [N][C][H][W] whose C is known.

@@ -126,34 +126,59 @@ static bool fit_groups(fe_layout *l, conv_op *c) {
   return false;
 }
 
+/// The constant weights, in panels.
+static MlirValue weights_of(fe_layout *l, const fe_conv_packing *p) {
+  fe_ir *ir = l->ir;
+  int64_t count = fe_conv_packed_count(p);
+  return fe_constant_promise(ir, "weights", FE_F32, 1, &count,
+                             fe_conv_packed_parts(p), fe_conv_pack_weights,
+                             fe_memdup(ir->arena, p, sizeof *p));
+}
+
+/// The same in products.
+static MlirValue product_weights(fe_layout *l, const fe_conv_packing *p,
+                                 int64_t t) {
+  fe_ir *ir = l->ir;
+  const fe_winograd_packing packing = {*p, t};
+  int64_t count = fe_winograd_packed_count(&packing);
+  if (!l->small_weights)
+    return fe_constant_promise(ir, "weights", FE_F32, 1, &count,
+                               fe_winograd_packed_parts(&packing),
+                               fe_winograd_pack_weights,
+                               fe_memdup(ir->arena, &packing, sizeof packing));
+  MlirType row = fe_tensor_static(ir, ir->f32, 1, &count);
+  MlirNamedAttribute attrs[] = {fe_at_i64(ir, "tile", t),
+                                fe_at_i64(ir, "channels", p->shape.channels),
+                                fe_at_i64(ir, "panel", p->panel)};
+  MlirValue plain = weights_of(l, p);
+  return fe_first(FE_OP(ir, "krnl.winograd_weights", FE_VALUES(plain),
+                        FE_TYPES(row), .n_attrs = FE_COUNT(attrs),
+                        .attrs = attrs));
+}
+
 /// krnl.winograd and what it needs before it.
 static MlirValue winograd(fe_layout *l, const conv_op *c, fe_winograd_plan plan,
-                          int64_t panel, const MlirValue *in) {
+                          const fe_conv_packing *packing, MlirValue image) {
   fe_ir *ir = l->ir;
   const fe_conv_shape *s = &c->shape;
   int64_t t = plan.tile;
-  int64_t size = fe_winograd_weights_size(l->lanes, t, s->channels,
-                                          s->out_channels, panel);
-  MlirType row = fe_tensor_static(ir, ir->f32, 1, &size);
   MlirNamedAttribute tile = fe_at_i64(ir, "tile", t);
   MlirNamedAttribute block = fe_at_i64(ir, "block", plan.block);
   MlirNamedAttribute channels = fe_at_i64(ir, "channels", s->channels);
-  MlirNamedAttribute width = fe_at_i64(ir, "panel", panel);
+  MlirNamedAttribute width = fe_at_i64(ir, "panel", packing->panel);
   MlirNamedAttribute pads = fe_at_i64s(ir, "pads", 4, s->pad);
-  MlirValue x = in[0];
+  MlirValue x = image;
   if (!plan.fused) {
     int64_t tiles = fe_dim_static(c->out.n) * ((s->out[0] + t - 1) / t) *
                     ((s->out[1] + t - 1) / t);
     int64_t dims[3] = {
         (tiles + plan.block - 1) / plan.block, fe_winograd_products(t),
         fe_winograd_input_row(l->lanes, s->channels, plan.block)};
-    MlirType image = fe_tensor_static(ir, ir->f32, 3, dims);
-    x = fe_first(FE_OP(ir, "krnl.winograd_input", FE_VALUES(in[0]),
-                       FE_TYPES(image), FE_ATTRS(tile, block, pads)));
+    MlirType type = fe_tensor_static(ir, ir->f32, 3, dims);
+    x = fe_first(FE_OP(ir, "krnl.winograd_input", FE_VALUES(image),
+                       FE_TYPES(type), FE_ATTRS(tile, block, pads)));
   }
-  MlirValue w = fe_first(FE_OP(ir, "krnl.winograd_weights", FE_VALUES(in[1]),
-                               FE_TYPES(row), FE_ATTRS(tile, channels, width)));
-  MlirValue operands[3] = {x, w, in[2]};
+  MlirValue operands[3] = {x, product_weights(l, packing, t), bias_of(l, c)};
   MlirNamedAttribute attrs[] = {tile, block, channels, width, pads};
   return fe_layout_root(l, "krnl.winograd", 3, operands, &c->out,
                         FE_COUNT(attrs), attrs);
@@ -250,8 +275,8 @@ static choice choose(fe_layout *l, const conv_op *c) {
       w->dilation[0] != 1 || w->dilation[1] != 1 || has_whole_weights(c);
   choice out = {.panel = fe_conv_choose_panel(l->target, &c->shape)};
   if (!direct_only)
-    out.plan =
-        fe_winograd_choose(l->target, &c->shape, fe_dim_static(c->out.n));
+    out.plan = fe_winograd_choose(l->target, &c->shape, fe_dim_static(c->out.n),
+                                  !l->small_weights);
   if (l->schedules)
     use_file(l, c, direct_only, &out);
   return out;
@@ -265,16 +290,11 @@ MlirValue fe_layout_conv_root(fe_layout *l, MlirValue x, conv_op *c) {
   choice how = choose(l, c);
   int64_t panel = how.panel;
   fe_conv_packing packing = {l->lanes, panel, *s, c->weights};
-  int64_t count = fe_conv_packed_count(&packing);
-  MlirValue in[3] = {
-      s->plain ? fe_layout_plane(l, x) : fe_layout_pack(l, x),
-      fe_constant_promise(ir, "weights", FE_F32, 1, &count,
-                          fe_conv_packed_parts(&packing), fe_conv_pack_weights,
-                          fe_memdup(ir->arena, &packing, sizeof packing)),
-      bias_of(l, c)};
-  const fe_layout_window *w = &c->win;
+  MlirValue image = s->plain ? fe_layout_plane(l, x) : fe_layout_pack(l, x);
   if (how.plan.tile)
-    return winograd(l, c, how.plan, panel, in);
+    return winograd(l, c, how.plan, &packing, image);
+  MlirValue in[3] = {image, weights_of(l, &packing), bias_of(l, c)};
+  const fe_layout_window *w = &c->win;
   MlirNamedAttribute attrs[] = {fe_at_i64s(ir, "kernel", 2, w->kernel),
                                 fe_at_i64s(ir, "strides", 2, w->stride),
                                 fe_at_i64s(ir, "dilations", 2, w->dilation),

@@ -35,6 +35,7 @@ typedef struct fe_pass_options {
   /// Choices from a file, and notes of what is chosen; NULL: neither.
   fe_schedules *schedules;
   fe_weights *weights; // for plan; NULL: its own
+  bool small_weights;  // transformed in every run, not here
 } fe_pass_options;
 
 /// One pass: rewrites the module in place (or replaces *module). On failure

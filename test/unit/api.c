@@ -83,6 +83,7 @@ static void test_options(void **state) {
   REFUSED_WITH(o.open_dims = &no_open_name, o.n_open_dims = 1);
   REFUSED_WITH(o.target = "pdp11");
   REFUSED_WITH(o.prefix = "1");
+  REFUSED_WITH(o.prepack = "never");
 #ifdef __x86_64__
   REFUSED_WITH(o.target = "aarch64");
 #endif

@@ -71,6 +71,27 @@ static double expected(const image_case *s, const float *in, const float *w,
   return s->math ? tanh(sum) : -sum;
 }
 
+/// The compiler's own transform of weights, in double, beside the kernel's.
+static void check_stored(const fe_winograd_packing *how, const float *kernels) {
+  int64_t n = fe_winograd_packed_count(how);
+  size_t size = (size_t)n * sizeof(float);
+  float *stored = calloc((size_t)n, sizeof *stored);
+  if (!stored)
+    return;
+  fe_blob_put(&(fe_blob){.size = size,
+                         .parts = fe_winograd_packed_parts(how),
+                         .fill = fe_winograd_pack_weights,
+                         .recipe = how},
+              stored);
+  for (int64_t i = 0; i < n; ++i)
+    if (!(fabsf(stored[i] - kernels[i]) < 2e-6f)) // weights are below 1
+      fail_msg("tile %lld, %lld to %lld channels: weight %lld is %g, not %g",
+               (long long)how->tile, (long long)how->conv.shape.channels,
+               (long long)how->conv.shape.out_channels, (long long)i, stored[i],
+               kernels[i]);
+  free(stored);
+}
+
 static void check(const fe_target *t, const image_case *s) {
   unit *u = unit_begin();
   fe_arena *a = u->arena;
@@ -110,8 +131,8 @@ static void check(const fe_target *t, const image_case *s) {
       fe_winograd_weights_size(lanes, s->tile, s->c, s->k, panel);
   int64_t dv[] = {(tiles + s->block - 1) / s->block, products,
                   fe_winograd_input_row(lanes, s->c, s->block)};
-  float *weights = fill(a, n_weights, 6),
-        *v = fill(a, dv[0] * dv[1] * dv[2], 7);
+  float *weights = FE_NEW_N(a, float, (size_t)n_weights);
+  float *v = fill(a, dv[0] * dv[1] * dv[2], 7);
   int64_t count = s->n * blocks * oh * ow * lanes;
   float *out = fill(a, count, 5);
   for (int i = 0; i < 64; ++i)
@@ -143,6 +164,7 @@ static void check(const fe_target *t, const image_case *s) {
                 (long long)n_plain, (long long)n_weights, (long long)n_weights,
                 (long long)n_weights),
       2, (kj_array *const[]){&xp, &xw}, (unsigned[]){1, 1});
+  check_stored(&(fe_winograd_packing){how, s->tile}, weights);
   if (!s->fused)
     run(u, &ir, t,
         fe_printf(a,
