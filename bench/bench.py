@@ -36,6 +36,7 @@ LIST = ["mnist8", "blazeface_front", "silero_vad_v6", "ppocr2_cls",
         "forest_100_12_1000"]
 TYPES = {"tensor(float)": np.float32, "tensor(int64)": np.int64,
          "tensor(int32)": np.int32, "tensor(double)": np.float64,
+         "tensor(uint8)": np.uint8, "tensor(int8)": np.int8,
          "tensor(bool)": np.bool_, "tensor(float16)": np.float16}
 
 
@@ -69,6 +70,8 @@ def make_inputs(session, folder):
         inputs[value.name] = (
             random.standard_normal(shape).astype(dtype)
             if np.issubdtype(dtype, np.floating)
+            else random.integers(0, 256, shape).astype(dtype)
+            if dtype in (np.uint8, np.int8)
             else random.integers(0, 2, shape).astype(dtype))
     return inputs
 

@@ -10,6 +10,10 @@
 // larger bodies run slower on every machine tried. Bias is what accumulators
 // start with; the rest of the epilogue works on them before they are stored.
 //
+// Bytes (krnl.conv_bytes): the same over words of four channels each. A word of
+// a pixel is broadcast, and the products of its bytes with those of a word of
+// weights are added to a lane of 32 bits.
+//
 // Items are (image, panel, part of the image), ordered so that what is reused
 // stays in cache: parts of the image outside when all weights do or the image
 // does not; otherwise panels outside. Where the weights are larger than the
@@ -37,9 +41,12 @@ typedef struct conv {
   fe_epilogue epilogue;
   fe_window win; // as iterated, perhaps flat
   bool plain;
+  bool bytes, flip; // flip: the input's bytes are signed
   unsigned lanes;
+  // Channels are words where the input is bytes.
   int64_t channels, groups, blocks, full_blocks, rest;
-  int64_t step; // elements from a pixel of the input to the next
+  int64_t in_block; // channels of a block of the input
+  int64_t step;     // elements from a pixel of the input to the next
   fe_panels panels;
   conv_order order;
   conv_parts parts;
@@ -113,9 +120,12 @@ static void multiply(conv *c, uint32_t mask, MlirValue in, MlirValue w,
     MlirValue at = plus(ir, in, t->dx[i] * c->win.stride[1] * c->step);
     if (t->dy[i])
       at = fe_add(ir, at, times(ir, row_step, t->dy[i]));
-    MlirValue x = fe_splat(ir, fe_load(ir, c->in, FE_IDX(at)), c->lanes);
+    MlirValue x = c->bytes
+                      ? fe_dot_word(&c->g, c->in, at, c->lanes, c->flip)
+                      : fe_splat(ir, fe_load(ir, c->in, FE_IDX(at)), c->lanes);
     for (unsigned k = 0; k < nk; ++k, ++used)
-      acc[used] = fe_vfma(&c->g, x, weights[k], acc[used]);
+      acc[used] = c->bytes ? fe_dot_bytes(&c->g, acc[used], x, weights[k])
+                           : fe_vfma(&c->g, x, weights[k], acc[used]);
   }
 }
 
@@ -185,7 +195,7 @@ static void taps_of_row(conv *c, int64_t n, MlirValue in, MlirValue w,
             plus(ir, w, s * w_step));
   } else if (c->plain) {
     steps(c, full, taps, in_step, in, w);
-  } else if (taps == 1 || (in_step == n && n == c->lanes)) {
+  } else if (taps == 1 || (in_step == n && n == c->in_block)) {
     // The channels of the next tap follow: one loop.
     steps(c, full, taps * n, 1, in, w);
   } else {
@@ -320,7 +330,7 @@ static void tile(void *user, const fe_tile *t) {
   MlirValue base = fe_add(ir, c->in_base, times(ir, at, c->step));
   MlirValue plane =
       times(ir, fe_mul(ir, w->in_size[0], w->in_size[1]), c->step);
-  int64_t block = c->plain ? 1 : c->lanes;
+  int64_t block = c->in_block;
   int64_t w_block = block * w->kernel[0] * w->kernel[1] * c->panel * c->lanes;
   MlirValue zero = fe_index(ir, 0), n = fe_index(ir, c->full_blocks);
   if (c->full_blocks == 1) {
@@ -545,7 +555,7 @@ static void explain(conv *c) {
           ? fe_printf(ir->arena, "%lld rows", (long long)c->rows_of_part)
           : fe_printf(ir->arena, "%lld tiles", (long long)c->tiles_of_part);
   fe_gen_explain(
-      &c->g, "direct",
+      &c->g, c->bytes ? "bytes" : "direct",
       fe_printf(ir->arena,
                 "register tile %lld pixels x %lld channels, parts of %s, "
                 "from outside: %s%s",
@@ -576,14 +586,21 @@ fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
   if (fe_gen_operand(g, 0, &in) || fe_gen_operand(g, 1, &weights) ||
       fe_gen_operand(g, 2, &bias) || fe_epilogue_parse(&c->epilogue, g))
     return fe_gen_abandon(g);
+  c->bytes = fe_op_is(g->root, "krnl.conv_bytes");
+  c->flip = c->bytes && fe_attr_i64(g->root, "signed", 0);
   c->plain = fe_rank(g->arg[in]) == 4;
   c->lanes = (unsigned)fe_static_dim(g->dest, 4);
   c->blocks = fe_static_dim(g->dest, 1);
   c->channels = fe_attr_i64(g->root, "channels", 0);
   c->groups = fe_attr_i64(g->root, "groups", 1);
-  c->full_blocks = c->plain ? c->channels : c->channels / c->lanes;
-  c->rest = c->plain ? 0 : c->channels % c->lanes;
-  c->step = c->plain ? 1 : c->lanes;
+  c->in_block = c->plain ? 1 : fe_static_dim(g->arg[in], 4);
+  if (c->bytes) {
+    c->in_block /= FE_DOT_BYTES;
+    c->channels = (c->channels + FE_DOT_BYTES - 1) / FE_DOT_BYTES;
+  }
+  c->full_blocks = c->channels / c->in_block;
+  c->rest = c->channels % c->in_block;
+  c->step = c->in_block;
   c->panels = fe_conv_panels(c->blocks, fe_attr_i64(g->root, "panel", 1));
   c->in = g->flat[in];
   c->weights = g->flat[weights];
@@ -597,7 +614,7 @@ fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
   c->n_panels = fe_index(ir, c->panels.main + (c->panels.last ? 1 : 0));
   if (fe_epilogue_has_loop(&c->epilogue)) {
     int64_t dims[2] = {MAX_ACC, c->lanes};
-    c->scratch = fe_alloca(ir, fe_memref_type(ir, ir->f32, 2, dims));
+    c->scratch = fe_alloca(ir, fe_memref_type(ir, c->epilogue.mid, 2, dims));
   }
   fe_region r = fe_for_begin(ir, g->begin, g->end, fe_index(ir, 1), 0, NULL);
   item(c, r.iv);

@@ -109,6 +109,8 @@ fe_status fe_generate_widen(fe_ir *ir, const fe_target *target,
                             MlirModule module, MlirOperation func);
 fe_status fe_generate_pack(fe_ir *ir, const fe_target *target,
                            MlirModule module, MlirOperation func);
+fe_status fe_generate_pack_bytes(fe_ir *ir, const fe_target *target,
+                                 MlirModule module, MlirOperation func);
 fe_status fe_generate_unpack(fe_ir *ir, const fe_target *target,
                              MlirModule module, MlirOperation func);
 

@@ -15,8 +15,11 @@
 
 #include <string.h>
 
-/// More ops than this on accumulators begin to cost registers.
+/// More ops than this on accumulators begin to cost registers. Those of
+/// integers are converted, scaled, rounded and limited, one after the other;
+/// constants are then operands in memory, and cheaper than another loop.
 #define FE_CHEAP_OPS 20
+#define FE_CHEAP_OPS_INTEGER 80
 
 static const char *const vector_math[] = {"math.absf",  "math.ceil",
                                           "math.floor", "math.sqrt",
@@ -147,8 +150,10 @@ fe_status fe_epilogue_parse(fe_epilogue *e, fe_gen *g) {
       !fe_same(fe_operand(op, 0), last))
     return bad(g, "the last op does not give the result");
   unsigned cheap = 0, ops = 0;
+  unsigned most =
+      fe_type_is_float(elem_after(e, 0)) ? FE_CHEAP_OPS : FE_CHEAP_OPS_INTEGER;
   while (cheap < e->n && !e->step[cheap].scattered &&
-         is_cheap(e->step[cheap].op, &ops) && ops <= FE_CHEAP_OPS)
+         is_cheap(e->step[cheap].op, &ops) && ops <= most)
     ++cheap;
   e->n_vector = cheap;
   while (e->n_vector && !is_cut(e, e->n_vector))

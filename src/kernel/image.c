@@ -27,7 +27,7 @@ fe_status fe_image_begin(fe_image *m, fe_ir *ir, const fe_target *target,
   fe_window_read(ir, g->root, g->arg[in], g->dest, &m->win);
   if (fe_epilogue_has_loop(&m->epilogue)) {
     int64_t dims[2] = {FE_WINDOW_TILE, m->lanes};
-    m->scratch = fe_alloca(ir, fe_memref_type(ir, ir->f32, 2, dims));
+    m->scratch = fe_alloca(ir, fe_memref_type(ir, m->epilogue.mid, 2, dims));
   }
   return FE_OK;
 }

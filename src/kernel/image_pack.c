@@ -50,7 +50,7 @@ static MlirValue vector_at(packing *p, MlirValue pixel) {
 static void square(packing *p, unsigned n, MlirValue pixel) {
   fe_ir *ir = p->g.ir;
   MlirValue rows[MAX_LANES];
-  MlirType type = fe_vector_type(ir, p->lanes, ir->f32);
+  MlirType type = fe_vector_type(ir, p->lanes, fe_elem_of(p->plain));
   for (unsigned i = 0; i < p->lanes; ++i) {
     MlirValue lane = fe_index(ir, i);
     if (p->unpack)
@@ -60,7 +60,7 @@ static void square(packing *p, unsigned n, MlirValue pixel) {
       rows[i] = fe_vload(ir, p->lanes, p->plain,
                          FE_IDX(fe_add(ir, plane(p, lane), pixel)));
     else
-      rows[i] = fe_float(ir, type, 0);
+      rows[i] = fe_number(ir, type, 0);
   }
   fe_vtranspose(ir, p->lanes, rows);
   for (unsigned i = 0; i < p->lanes; ++i) {
@@ -80,8 +80,10 @@ static void elements(packing *p, unsigned n) {
   fe_region pixel = fe_loop(ir, p->size);
   MlirValue at = vector_at(p, pixel.iv);
   if (!p->unpack)
-    fe_vstore(ir, fe_float(ir, fe_vector_type(ir, p->lanes, ir->f32), 0),
-              p->packed, FE_IDX(at));
+    fe_vstore(
+        ir,
+        fe_number(ir, fe_vector_type(ir, p->lanes, fe_elem_of(p->plain)), 0),
+        p->packed, FE_IDX(at));
   fe_region lane = fe_loop(ir, fe_index(ir, n));
   MlirValue packed = fe_add(ir, at, lane.iv);
   MlirValue plain = fe_add(ir, plane(p, lane.iv), pixel.iv);

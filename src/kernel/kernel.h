@@ -147,6 +147,14 @@ void fe_epilogue_loop(const fe_epilogue *e, MlirValue buffer, MlirValue rows,
 
 /// a * b + c: one instruction where the target has it.
 MlirValue fe_vfma(const fe_gen *g, MlirValue a, MlirValue b, MlirValue c);
+/// Bytes that one lane of a dot product takes; `word`, of a memref of bytes, in
+/// all lanes, signed bytes with their sign bits flipped (so they are unsigned,
+/// 128 more); acc + products of unsigned bytes x with signed bytes w.
+#define FE_DOT_BYTES 4
+MlirValue fe_dot_word(const fe_gen *g, MlirValue bytes, MlirValue word,
+                      unsigned lanes, bool flip);
+MlirValue fe_dot_bytes(const fe_gen *g, MlirValue acc, MlirValue x,
+                       MlirValue w);
 /// Lanes of `elem` in a vector register.
 unsigned fe_gen_lanes(const fe_gen *g, MlirType elem);
 /// Transposes n vectors of n lanes (n a power of two) by shuffles, in place.

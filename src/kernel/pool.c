@@ -21,18 +21,24 @@
 typedef struct pool {
   fe_image image;
   bool max, padded;
+  bool bytes, is_signed; // maxima of bytes
   const fe_tile *tile;
   MlirValue origin;
 } pool;
 
 static MlirValue start(pool *p) {
   fe_ir *ir = p->image.g.ir;
+  if (p->bytes)
+    return fe_int(ir, fe_vector_type(ir, p->image.lanes, ir->i8),
+                  p->is_signed ? INT8_MIN : 0);
   MlirType t = fe_vector_type(ir, p->image.lanes, ir->f32);
   return fe_float(ir, t, p->max ? -INFINITY : 0);
 }
 
 static MlirValue combine(pool *p, MlirValue acc, MlirValue x) {
   fe_ir *ir = p->image.g.ir;
+  if (p->bytes)
+    return p->is_signed ? fe_max(ir, acc, x) : fe_maxu(ir, acc, x);
   // One maximum instruction, unlike arith.maximumf.
   return p->max ? fe_select(ir, fe_cmp(ir, FE_GT, x, acc), x, acc)
                 : fe_add(ir, acc, x);
@@ -182,7 +188,9 @@ fe_status fe_generate_pool(fe_ir *ir, const fe_target *target,
   if (fe_image_begin(m, ir, target, module, func))
     return FE_FAILED;
   const char *kind = fe_attr_str(ir->arena, m->g.root, "kind", "max");
-  p->max = !strcmp(kind, "max");
+  p->is_signed = !strcmp(kind, "max_i8");
+  p->bytes = p->is_signed || !strcmp(kind, "max_u8");
+  p->max = p->bytes || !strcmp(kind, "max");
   p->padded = !strcmp(kind, "average_padded");
   fe_window *w = &m->win;
   for (unsigned i = 0; i < 2; ++i)

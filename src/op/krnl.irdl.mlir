@@ -84,6 +84,52 @@ irdl.dialect @krnl {
     }
   }
 
+  // krnl.conv of bytes with sums of 32 bits: an image of i8 (unsigned; of signed
+  // bytes with `signed` = 1, whose sign bits are flipped when they are read) to
+  // one of i32 [N][ceil(K/b)][H][W][b]. Blocks of the input's channels are a
+  // multiple of 4, not necessarily b; `channels` counts those of a group.
+  // Weights are words (i32) of four signed bytes, for four channels each, zeros
+  // where there is no channel: a panel of p blocks of filters holds [full blocks
+  // of input channels][R][S][words of a block][p*b], then the remaining words as
+  // [R][S][rest][p*b]. Bias: [K/b][b] of i32, what the sums start with. Nothing
+  // is added for pads.
+  irdl.operation @conv_bytes {
+    %input = irdl.base "!builtin.tensor"
+    %weights = irdl.base "!builtin.tensor"
+    %bias = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %kernel = irdl.base "#builtin.dense_array"
+    %strides = irdl.base "#builtin.dense_array"
+    %dilations = irdl.base "#builtin.dense_array"
+    %pads = irdl.base "#builtin.dense_array"
+    %channels = irdl.base "#builtin.integer"
+    %groups = irdl.base "#builtin.integer"
+    %panel = irdl.base "#builtin.integer"
+    %signed = irdl.base "#builtin.integer"
+    irdl.operands(input: %input, weights: %weights, bias: %bias, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {
+      "kernel" = %kernel, "strides" = %strides, "dilations" = %dilations,
+      "pads" = %pads, "channels" = %channels, "groups" = %groups,
+      "panel" = %panel, "signed" = %signed
+    }
+  }
+
+  // A plain or packed image of bytes as a packed one, whose blocks may be of
+  // other sizes when the input is plain, with a border of bytes `value`: pads
+  // top, left, bottom, right. Lanes at or above C hold anything.
+  irdl.operation @pack_bytes {
+    %input = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %pads = irdl.base "#builtin.dense_array"
+    %value = irdl.base "#builtin.integer"
+    irdl.operands(input: %input, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"pads" = %pads, "value" = %value}
+  }
+
   // Convolution with 3x3 windows by Winograd's minimal filtering: tiles of
   // t x t pixels of the result (t = `tile`, 2 or 4) from (t + 2)^2 products.
   // Tiles of all images are numbered row by row and lie in blocks of `block`.
@@ -186,8 +232,8 @@ irdl.dialect @krnl {
 
   // Maximum or average of a window. kind: "max", "average" (of the elements
   // in the image) or "average_padded" (the padding counts as zeros; what a
-  // result's rounding up adds beyond it does not). Kernel sizes 0: the whole
-  // image.
+  // result's rounding up adds beyond it does not); "max_u8", "max_i8": of bytes.
+  // Kernel sizes 0: the whole image.
   irdl.operation @pool {
     %input = irdl.base "!builtin.tensor"
     %dest = irdl.base "!builtin.tensor"

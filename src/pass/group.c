@@ -53,7 +53,7 @@ typedef struct fe_grouping {
 /// Roots whose generators apply an epilogue.
 static const char *const takes_epilogue[] = {
     "krnl.conv",     "krnl.contract",   "krnl.depthwise", "krnl.pool",
-    "krnl.winograd", "krnl.interleave", "krnl.widen"};
+    "krnl.winograd", "krnl.interleave", "krnl.widen",     "krnl.conv_bytes"};
 /// krnl ops that are host code.
 static const char *const host_ops[] = {"krnl.weight", "krnl.reshape",
                                        "krnl.check"};
@@ -127,6 +127,19 @@ static bool body_reads_group(const fe_grouping *g, MlirOperation op, int gi) {
   return false;
 }
 
+static bool same_dims(MlirValue a, MlirValue b) {
+  int64_t x[FE_MAX_RANK], y[FE_MAX_RANK];
+  unsigned rank = fe_type_dims(mlirValueGetType(a), x);
+  return rank == fe_type_dims(mlirValueGetType(b), y) &&
+         !memcmp(x, y, rank * sizeof *x);
+}
+
+/// Elements that an epilogue may have.
+static bool admitted(fe_ir *ir, MlirType t, bool integer) {
+  return mlirTypeEqual(t, ir->f32) ||
+         (integer && (mlirTypeEqual(t, ir->i32) || mlirTypeEqual(t, ir->i8)));
+}
+
 /// Epilogue of a root: pointwise, over the root's result, other operands read
 /// at (a subset of) the same subscripts.
 static bool fits_epilogue(const fe_grouping *g, const fe_member *m,
@@ -139,9 +152,10 @@ static bool fits_epilogue(const fe_grouping *g, const fe_member *m,
                  FE_COUNT(takes_epilogue)))
     return false;
   MlirValue v = fe_operand(m->op, operand);
-  if (fe_n_uses(v) != 1 ||
-      !mlirTypeEqual(mlirValueGetType(v),
-                     mlirValueGetType(fe_result(m->op, 0))))
+  // Sums of integers become bytes or floats on the way; others are f32.
+  bool integer = fe_op_is(g->ops.at[group->root].op, "krnl.conv_bytes");
+  if (fe_n_uses(v) != 1 || !same_dims(v, fe_result(m->op, 0)) ||
+      !admitted(g->ir, fe_elem_of(fe_result(m->op, 0)), integer))
     return false;
   unsigned n_in = fe_n_operands(m->op) - 1;
   for (unsigned i = 0; i < n_in; i++) {
@@ -149,8 +163,7 @@ static bool fits_epilogue(const fe_grouping *g, const fe_member *m,
     if (i == operand ? !mlirAffineMapIsIdentity(map)
                      : !fe_map_is_projection(map))
       return false;
-    MlirType e = fe_elem_of(fe_operand(m->op, i));
-    if (!mlirTypeEqual(e, g->ir->f32))
+    if (!admitted(g->ir, fe_elem_of(fe_operand(m->op, i)), integer))
       return false;
   }
   return true;
@@ -403,6 +416,23 @@ static MlirValue resolve(fe_outline *o, MlirValue v) {
   return in;
 }
 
+/// `dest`, or where a member's elements are of another type, an empty tensor of
+/// its sizes.
+static MlirValue dest_like(fe_ir *ir, MlirValue dest, MlirValue member) {
+  MlirType elem = fe_elem_of(member);
+  if (mlirTypeEqual(fe_elem_of(dest), elem))
+    return dest;
+  int64_t dims[FE_MAX_RANK];
+  unsigned rank = fe_type_dims(mlirValueGetType(member), dims), n = 0;
+  MlirValue sizes[FE_MAX_RANK];
+  for (unsigned i = 0; i < rank; i++)
+    if (dims[i] == FE_DYN)
+      sizes[n++] = fe_dim(ir, dest, i);
+  MlirType type = fe_tensor_plain(ir, elem, rank, dims);
+  return fe_first(FE_OP(ir, "tensor.empty", .n_operands = n, .operands = sizes,
+                        FE_TYPES(type)));
+}
+
 /// One krnl root (and later its epilogue generics), made again in the kernel.
 static void copy_member(fe_outline *o, MlirOperation op, MlirValue dest) {
   fe_ir *ir = o->g->ir;
@@ -411,7 +441,8 @@ static void copy_member(fe_outline *o, MlirOperation op, MlirValue dest) {
   for (unsigned i = 0; i < n; i++) {
     MlirOperation def = fe_def(fe_operand(op, i));
     bool is_dest = i + 1 == n && fe_op_is(def, "tensor.empty");
-    operands[i] = is_dest ? dest : resolve(o, fe_operand(op, i));
+    operands[i] = is_dest ? dest_like(ir, dest, fe_result(op, 0))
+                          : resolve(o, fe_operand(op, i));
   }
   MlirRegion region = {0};
   bool has_region = mlirOperationGetNumRegions(op) > 0;

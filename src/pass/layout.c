@@ -19,10 +19,13 @@
 
 #include <string.h>
 
-bool fe_image_dims_of(fe_ir *ir, MlirValue v, fe_image_dims *out) {
+bool fe_image_dims_any(fe_ir *ir, MlirValue v, fe_image_dims *out) {
   fe_dims d;
-  if (fe_is_null(v) || !fe_dims_of(ir, v, &d) || (d.rank != 3 && d.rank != 4) ||
-      fe_dtype_of_elem(fe_elem_of(v)) != FE_F32)
+  if (fe_is_null(v) || !fe_dims_of(ir, v, &d) || (d.rank != 3 && d.rank != 4))
+    return false;
+  out->type = fe_dtype_of_elem(fe_elem_of(v));
+  if (out->type != FE_F32 && out->type != FE_U8 && out->type != FE_I8 &&
+      out->type != FE_I32)
     return false;
   out->rank = d.rank;
   out->channels = fe_dim_static(d.d[1]);
@@ -32,12 +35,16 @@ bool fe_image_dims_of(fe_ir *ir, MlirValue v, fe_image_dims *out) {
   return out->channels != FE_DYN && out->channels > 0;
 }
 
+bool fe_image_dims_of(fe_ir *ir, MlirValue v, fe_image_dims *out) {
+  return fe_image_dims_any(ir, v, out) && out->type == FE_F32;
+}
+
 MlirType fe_layout_type(fe_layout *l, const fe_image_dims *d) {
   int64_t blocks = (d->channels + l->lanes - 1) / l->lanes;
   fe_dims dims = {5,
                   {d->n, fe_dim_const(l->ir, blocks), d->size[0], d->size[1],
                    fe_dim_const(l->ir, l->lanes)}};
-  return fe_tensor_type(l->ir, l->ir->f32, &dims);
+  return fe_tensor_type(l->ir, fe_elem_type(l->ir, d->type), &dims);
 }
 
 MlirValue fe_layout_known(const fe_layout *l, MlirValue v) {
@@ -80,7 +87,7 @@ MlirValue fe_layout_root(fe_layout *l, const char *name, unsigned n_in,
 MlirValue fe_layout_pack(fe_layout *l, MlirValue v) {
   MlirValue known = fe_layout_known(l, v);
   fe_image_dims d;
-  if (!fe_is_null(known) || !fe_image_dims_of(l->ir, v, &d))
+  if (!fe_is_null(known) || !fe_image_dims_any(l->ir, v, &d))
     return known;
   MlirValue plane = fe_layout_plane(l, v);
   fe_point saved = go_behind(l, plane);
@@ -93,11 +100,11 @@ MlirValue fe_layout_pack(fe_layout *l, MlirValue v) {
 void fe_layout_replace(fe_layout *l, MlirValue old, MlirValue packed) {
   fe_ir *ir = l->ir;
   fe_image_dims d;
-  if (fe_is_null(packed) || !fe_image_dims_of(ir, old, &d))
+  if (fe_is_null(packed) || !fe_image_dims_any(ir, old, &d))
     return;
   fe_dims plain = {4,
                    {d.n, fe_dim_const(ir, d.channels), d.size[0], d.size[1]}};
-  MlirType type = fe_tensor_type(ir, ir->f32, &plain);
+  MlirType type = fe_tensor_type(ir, fe_elem_type(ir, d.type), &plain);
   MlirValue v =
       fe_first(FE_OP(ir, "krnl.unpack", FE_VALUES(packed), FE_TYPES(type)));
   if (d.rank == 3)
@@ -166,6 +173,10 @@ typedef struct rule {
 
 static const rule rules[] = {
     {"onnx.conv", fe_layout_conv},
+    {"onnx.conv_integer", fe_layout_bytes},
+    {"onnx.q_linear_conv", fe_layout_bytes},
+    {"onnx.quantize_linear", fe_layout_scaled},
+    {"onnx.dequantize_linear", fe_layout_scaled},
     {"onnx.max_pool", fe_layout_pool},
     {"onnx.average_pool", fe_layout_pool},
     {"onnx.global_average_pool", fe_layout_pool},

@@ -12,6 +12,7 @@
 #include "kernel/conv.h"
 #include "kernel/schedules.h"
 #include "op/op.h"
+#include "pass/quantized.h"
 #include "target/target.h"
 
 typedef struct fe_layout {
@@ -23,13 +24,16 @@ typedef struct fe_layout {
   bool small_weights;      // of fe_pass_options
 } fe_layout;
 
-/// A plain f32 tensor [N][C][W] or [N][C][H][W] whose C is known.
+/// A plain tensor [N][C][W] or [N][C][H][W] whose C is known: of f32, or of
+/// bytes and their sums (u8, i8, i32).
 typedef struct fe_image_dims {
   unsigned rank;
+  fe_dtype type;
   int64_t channels;
   MlirAffineExpr n, size[2];
 } fe_image_dims;
-bool fe_image_dims_of(fe_ir *ir, MlirValue v, fe_image_dims *out);
+bool fe_image_dims_of(fe_ir *ir, MlirValue v, fe_image_dims *out); // f32
+bool fe_image_dims_any(fe_ir *ir, MlirValue v, fe_image_dims *out);
 /// [N][blocks][H][W][lanes].
 MlirType fe_layout_type(fe_layout *l, const fe_image_dims *d);
 
@@ -63,11 +67,17 @@ typedef struct fe_layout_conv_op {
   fe_conv_shape shape;
   const fe_float_at *weights, *bias; // bias NULL: none
 } fe_layout_conv_op;
+/// Makes groups whole blocks; false: it does not pay.
+bool fe_layout_fit_groups(fe_layout *l, fe_layout_conv_op *c);
 /// krnl.conv or krnl.winograd of the plain value x, before the current op.
 MlirValue fe_layout_conv_root(fe_layout *l, MlirValue x, fe_layout_conv_op *c);
 
 /// Each gives true when it has replaced the op.
 bool fe_layout_conv(fe_layout *l, MlirOperation op);
+/// Whether fe_layout_bytes will take it (layout_bytes.c).
+bool fe_layout_takes_bytes(fe_ir *ir, const fe_target *t, const fe_q_conv *q);
+bool fe_layout_bytes(fe_layout *l, MlirOperation op);
+bool fe_layout_scaled(fe_layout *l, MlirOperation op);
 bool fe_layout_pool(fe_layout *l, MlirOperation op);
 bool fe_layout_pointwise(fe_layout *l, MlirOperation op);
 bool fe_layout_concat(fe_layout *l, MlirOperation op);

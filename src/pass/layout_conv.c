@@ -109,8 +109,7 @@ static void merge_groups(fe_layout *l, conv_op *c, int64_t merge) {
   s->groups /= merge;
 }
 
-/// Makes groups whole blocks; false: it does not pay.
-static bool fit_groups(fe_layout *l, conv_op *c) {
+bool fe_layout_fit_groups(fe_layout *l, conv_op *c) {
   fe_conv_shape *s = &c->shape;
   if (s->groups == 1)
     return true;
@@ -318,7 +317,7 @@ bool fe_layout_conv(fe_layout *l, MlirOperation op) {
     depthwise(l, op, &c);
     return true;
   }
-  if (!fit_groups(l, &c))
+  if (!fe_layout_fit_groups(l, &c))
     return false;
   fe_layout_replace(l, fe_result(op, 0), fe_layout_conv_root(l, x, &c));
   return true;

@@ -61,15 +61,19 @@ bool fe_layout_pool(fe_layout *l, MlirOperation op) {
   fe_ir *ir = l->ir;
   MlirValue x = fe_operand(op, 0), y = fe_result(op, 0);
   fe_image_dims in, out;
-  if (!fe_image_dims_of(ir, x, &in) ||
-      (fe_n_results(op) > 1 && fe_n_uses(fe_result(op, 1))))
-    return false;
-  bool known = !fe_is_null(fe_layout_known(l, x));
   bool mean = fe_op_is(op, "onnx.reduce_mean");
   bool max =
       fe_op_is(op, "onnx.max_pool") || fe_op_is(op, "onnx.global_max_pool");
+  if (!fe_image_dims_any(ir, x, &in) || in.type == FE_I32 ||
+      (in.type != FE_F32 && !max) ||
+      (fe_n_results(op) > 1 && fe_n_uses(fe_result(op, 1))))
+    return false;
+  bool known = !fe_is_null(fe_layout_known(l, x));
   fe_layout_window w = {{0}, {1, 1}, {1, 1}, {0}};
-  const char *kind = max ? "max" : "average";
+  const char *kind = in.type == FE_U8   ? "max_u8"
+                     : in.type == FE_I8 ? "max_i8"
+                     : max              ? "max"
+                                        : "average";
   if (mean || fe_op_is(op, "onnx.global_average_pool") ||
       fe_op_is(op, "onnx.global_max_pool")) {
     if (!known || (mean && !is_image_mean(l, op, &in)))
@@ -83,7 +87,7 @@ bool fe_layout_pool(fe_layout *l, MlirOperation op) {
     return true;
   }
   int64_t kernel[2];
-  if (!fe_image_dims_of(ir, y, &out) ||
+  if (!fe_image_dims_any(ir, y, &out) || (!known && in.type != FE_F32) ||
       (!known && in.channels < (int64_t)l->lanes / 2) ||
       fe_attr_i64s(op, "kernel_shape", kernel, 2) != in.rank - 2 ||
       !fe_layout_window_of(l, op, &in, kernel, &w))
@@ -145,14 +149,20 @@ static operand_kind kind_of(fe_layout *l, MlirValue v, const fe_image_dims *y) {
   fe_const c;
   if (fe_is_null(v) || mlirTypeIsANone(mlirValueGetType(v)))
     return AS_IT_IS;
-  if (fe_dtype_of_elem(fe_elem_of(v)) != FE_F32 || !align(ir, v, y->rank, &d))
+  if (!align(ir, v, y->rank, &d))
     return IMPOSSIBLE;
   bool one = true;
   for (unsigned i = 0; i < 4; ++i)
     one &= fe_dim_static(d.d[i]) == 1;
-  if (one)
+  fe_dtype t = fe_dtype_of_elem(fe_elem_of(v));
+  bool bytes = t == FE_U8 || t == FE_I8 || t == FE_I32;
+  if (one && (bytes || t == FE_F32))
     return AS_IT_IS;
   int64_t channels = fe_dim_static(d.d[1]);
+  if (channels == y->channels && channels != 1 && bytes)
+    return fe_const_of(ir, v, &c) ? IMPOSSIBLE : CHANNELS;
+  if (t != FE_F32)
+    return IMPOSSIBLE;
   if (channels == y->channels && channels != 1)
     return fe_const_of(ir, v, &c) ? CONSTANT : CHANNELS;
   return channels == 1 ? SPATIAL : IMPOSSIBLE;
@@ -208,7 +218,7 @@ bool fe_layout_pointwise(fe_layout *l, MlirOperation op) {
   const fe_op_row *row = fe_op_row_of(op);
   fe_image_dims y;
   if (!row || !(row->flags & FE_POINTWISE) || fe_n_results(op) != 1 ||
-      !fe_image_dims_of(ir, fe_result(op, 0), &y))
+      !fe_image_dims_any(ir, fe_result(op, 0), &y))
     return false;
   unsigned n = fe_n_operands(op), packed = 0, plain = 0;
   operand_kind *kind = FE_NEW_N(ir->arena, operand_kind, n + 1);
@@ -221,7 +231,7 @@ bool fe_layout_pointwise(fe_layout *l, MlirOperation op) {
     if (kind[i] != CHANNELS)
       continue;
     fe_image_dims d;
-    bool full = fe_image_dims_of(ir, v, &d) && fe_dim_static(d.size[1]) != 1;
+    bool full = fe_image_dims_any(ir, v, &d) && fe_dim_static(d.size[1]) != 1;
     if (!fe_is_null(fe_layout_known(l, v)))
       ++packed;
     else if (full)
@@ -232,6 +242,34 @@ bool fe_layout_pointwise(fe_layout *l, MlirOperation op) {
     return false;
   for (unsigned i = 0; i < n; ++i)
     in[i] = packed_operand(l, fe_operand(op, i), kind[i], &y);
+  MlirOperation made = same_op(l, op, n, in);
+  if (mlirOperationIsNull(made))
+    return false;
+  MlirValue v = fe_first(made);
+  mlirValueSetType(v, fe_layout_type(l, &y));
+  fe_layout_replace(l, fe_result(op, 0), v);
+  return true;
+}
+
+/// (De)quantization with one scale for all.
+bool fe_layout_scaled(fe_layout *l, MlirOperation op) {
+  fe_ir *ir = l->ir;
+  MlirValue x = fe_operand(op, 0), known = fe_layout_known(l, x);
+  fe_image_dims y;
+  if (fe_is_null(known) || !fe_image_dims_any(ir, fe_result(op, 0), &y))
+    return false;
+  unsigned n = fe_n_operands(op);
+  MlirValue *in = FE_NEW_N(ir->arena, MlirValue, n + 1);
+  in[0] = known;
+  for (unsigned i = 1; i < n; ++i) {
+    fe_dims d;
+    in[i] = fe_operand(op, i);
+    if (mlirTypeIsANone(mlirValueGetType(in[i])))
+      continue;
+    // One number in a list of one would be looked for along an axis.
+    if (!fe_dims_of(ir, in[i], &d) || d.rank)
+      return false;
+  }
   MlirOperation made = same_op(l, op, n, in);
   if (mlirOperationIsNull(made))
     return false;
@@ -272,7 +310,7 @@ static bool widen(fe_layout *l, MlirOperation op, const fe_image_dims *y) {
 bool fe_layout_concat(fe_layout *l, MlirOperation op) {
   fe_ir *ir = l->ir;
   fe_image_dims y, d;
-  if (!fe_image_dims_of(ir, fe_result(op, 0), &y))
+  if (!fe_image_dims_any(ir, fe_result(op, 0), &y))
     return false;
   int64_t axis = fe_attr_i64(op, "axis", 0);
   if (axis < 0)
@@ -280,11 +318,11 @@ bool fe_layout_concat(fe_layout *l, MlirOperation op) {
   unsigned n = fe_n_operands(op), packed = 0;
   if (axis != 1)
     return false;
-  if (widen(l, op, &y))
+  if (y.type == FE_F32 && widen(l, op, &y))
     return true;
   for (unsigned i = 0; i < n; ++i) {
     MlirValue v = fe_operand(op, i);
-    if (!fe_image_dims_of(ir, v, &d) || d.channels % l->lanes)
+    if (!fe_image_dims_any(ir, v, &d) || d.channels % l->lanes)
       return false;
     packed += !fe_is_null(fe_layout_known(l, v));
   }
@@ -309,8 +347,8 @@ bool fe_layout_slice(fe_layout *l, MlirOperation op) {
   fe_ir *ir = l->ir;
   MlirValue x = fe_operand(op, 0), known = fe_layout_known(l, x);
   fe_image_dims d, y;
-  if (fe_is_null(known) || !fe_image_dims_of(ir, x, &d) ||
-      !fe_image_dims_of(ir, fe_result(op, 0), &y))
+  if (fe_is_null(known) || !fe_image_dims_any(ir, x, &d) ||
+      !fe_image_dims_any(ir, fe_result(op, 0), &y))
     return false;
   int64_t v[4][4]; // starts, ends, axes, steps
   int n = fe_const_ints(ir, fe_operand(op, 1), v[0], 4);

@@ -49,6 +49,7 @@ typedef struct fe_pass {
 // The passes, one file each; the table is in pipeline.c.
 fe_status fe_pass_canonicalize(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_fold(fe_ir *, MlirModule *, const fe_pass_options *);
+fe_status fe_pass_quantized(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_deconv(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_layout(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_lower(fe_ir *, MlirModule *, const fe_pass_options *);

@@ -18,6 +18,8 @@ static const fe_pass optimize[] = {
      "fold, merge and drop onnx ops, rewrite patterns"},
     {"fold", fe_pass_fold, "compute what depends on constants only"},
     {"canonicalize", fe_pass_canonicalize, "again, with those constants"},
+    {"quantized", fe_pass_quantized,
+     "convolutions of integers that no kernel is for, in floats"},
     {"deconv", fe_pass_deconv, "transposed convolutions as convolutions"},
     {"layout", fe_pass_layout, "convolution networks in blocks of channels"},
     {0}};

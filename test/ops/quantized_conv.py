@@ -91,4 +91,44 @@ for i in range(COUNT):
     for constant in constants, []:
         f.case("QLinearConv", inputs[:4] + [per_filter, zeros] + inputs[6:],
                want=[want], constants=constant, **options)
+
+# Weights that are bytes less their zero points: of 1 to 3 dims, by the kernels
+# of bytes where the processor has one.
+for i in range(2 * COUNT):
+    x_kind = pick(np.uint8, np.int8)
+    w_kind = pick(np.uint8, np.int8) if x_kind == np.uint8 else np.int8
+    n = pick(1, 2, 2, 2, 3)
+    group = pick(1, 1, 1, 2, 3)
+    channels, filters = (int(f.integers(1, k)) * group for k in (40, 50))
+    kernel = [int(v) for v in f.integers(1, 5, n)]
+    dilations = [pick(1, 1, 2) for _ in kernel]
+    reach = [(k - 1) * d for k, d in zip(kernel, dilations)]
+    options = dict(group=group, dilations=dilations,
+                   strides=[pick(1, 1, 2, 3) for _ in kernel],
+                   pads=[int(f.integers(0, r + 1)) for r in reach * 2])
+    if pick(0, 0, 0, 1):
+        del options["pads"]
+        options.update(auto_pad=pick("SAME_UPPER", "SAME_LOWER", "VALID"),
+                       dilations=[1] * n)
+    sizes = [[2, channels] + [int(r + v) for r, v in
+                              zip(reach, f.integers(1, 30 if n == 2 else 12, n))]
+             for _ in range(2)]
+    w = q(w_kind, filters, channels // group, *kernel)
+    w_zero = scalar(128 if w_kind == np.uint8 else 0, w_kind)
+    w_scale = np.asarray(f.random.uniform(.002, .005, pick((), (filters,)))
+                         / np.sqrt(channels), np.float32)
+    bias = pick(None, f.integers(-9000, 9000, filters, dtype=np.int32))
+    x_zero = pick(q(x_kind), scalar(np.iinfo(x_kind).min, x_kind))
+    rest = [scalar(0.25), x_zero, w, w_scale, w_zero, scalar(0.25), q(x_kind),
+            bias]
+    sets = [[q(x_kind, *size)] + rest for size in sizes]
+    constants = [i for i, a in enumerate(sets[0]) if i and a is not None]
+    f.case("QLinearConv", sets[0], constants=constants, **options)
+    f.sizes("QLinearConv", sets, fixed=constants, constants=constants,
+            **options)
+    if x_kind == np.uint8:
+        integer = [[s[0], w, x_zero, w_zero] for s in sets]
+        f.case("ConvInteger", integer[0], constants=[1, 2, 3], **options)
+        f.sizes("ConvInteger", integer, fixed=[1, 2, 3], constants=[1, 2, 3],
+                **options)
 f.done()
