@@ -3,8 +3,9 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Pairs of elements of a head are rotated: one generic, in which every element
-// reads its partner. Position ids out of range are moved into it.
+// Pairs of elements of a head are rotated together: a kernel whose inner loop
+// has no conditions, so that it becomes vectors. Position ids out of range are
+// moved into it.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -76,48 +77,81 @@ static void check_caches(rotary *r) {
            "the rotated part is empty or larger than a head");
 }
 
-static MlirValue cached(rotary *r, fe_generic *g, unsigned cache,
-                        MlirValue pair) {
-  fe_lower *l = r->l;
-  fe_ir *ir = l->ir;
-  MlirValue b = fe_iter(g, 0), s = fe_iter(g, r->flat ? 1 : 2);
-  if (fe_rank(l->in[cache]) == 3)
-    return fe_at(g, l->in[cache], l->in_type[cache], FE_IDX(b, s, pair));
-  MlirValue id =
-      fe_to_index(ir, fe_at(g, l->in[POSITIONS], FE_I64, FE_IDX(b, s)));
-  id = fe_wrapped_index(ir, id, fe_size(l, l->in[cache], 0));
-  return fe_at(g, l->in[cache], l->in_type[cache], FE_IDX(id, pair));
+/// The row of the caches for position [b][s]: its subscripts.
+static unsigned cache_row(rotary *r, fe_kernel *k, MlirValue b, MlirValue s,
+                          MlirValue at[3]) {
+  fe_ir *ir = r->l->ir;
+  if (fe_rank(k->in[COS]) == 3) {
+    at[0] = b;
+    at[1] = s;
+    return 2;
+  }
+  MlirValue id = fe_to_index(
+      ir, fe_get(k, k->in[POSITIONS], FE_I64, 2, (MlirValue[]){b, s}));
+  at[0] = fe_wrapped_index(ir, id, fe_dim(ir, k->in[COS], 0));
+  return 1;
 }
 
-static MlirValue rotate(rotary *r, fe_generic *g) {
-  fe_ir *ir = r->l->ir;
-  fe_dtype t = r->l->in_type[X];
-  MlirValue at[4];
-  for (unsigned i = 0; i < 4; ++i)
-    at[i] = fe_iter(g, i);
-  MlirValue d = at[3], one = fe_index(ir, 1), two = fe_index(ir, 2);
-  MlirValue pair, partner, is_first;
-  if (r->interleaved) {
-    MlirValue low = fe_remu(ir, d, two);
-    is_first = fe_cmp(ir, FE_EQ, low, fe_index(ir, 0));
-    pair = fe_divu(ir, d, two);
-    partner = fe_select(ir, is_first, fe_add(ir, d, one), fe_sub(ir, d, one));
-  } else {
-    is_first = fe_cmp(ir, FE_LT, d, r->half);
-    pair = fe_select(ir, is_first, d, fe_sub(ir, d, r->half));
-    partner = fe_select(ir, is_first, fe_add(ir, d, r->half), pair);
-  }
-  // Behind the rotated part everything is read that exists.
-  MlirValue inside = fe_cmp(ir, FE_LT, d, r->rotated);
-  pair = fe_min(ir, pair, fe_sub(ir, r->half, one));
-  MlirValue x = fe_at(g, r->x, t, 4, at);
-  at[3] = fe_select(ir, inside, partner, d);
-  MlirValue y = fe_at(g, r->x, t, 4, at);
-  MlirValue c = cached(r, g, COS, pair), s = cached(r, g, SIN, pair);
-  // first: cos * x - sin * y; second: cos * x + sin * y
-  s = fe_select(ir, is_first, fe_neg(ir, s), s);
-  MlirValue turned = fe_add(ir, fe_mul(ir, c, x), fe_mul(ir, s, y));
-  return fe_select(ir, inside, turned, x);
+/// One head, at[0..2]; the caches' row in `row`, of n subscripts.
+static void rotate(rotary *r, fe_kernel *k, const MlirValue at[3],
+                   MlirValue row[3], unsigned n) {
+  fe_lower *l = r->l;
+  fe_ir *ir = l->ir;
+  fe_dtype t = l->in_type[X];
+  MlirValue size = fe_dim(ir, k->in[X], 3), two = fe_index(ir, 2);
+  MlirValue half = k->scalar[0];
+  int64_t known;
+  if (fe_size_known(r->half, &known)) // loops of a constant length
+    half = fe_index(ir, known);
+  fe_region p = fe_loop(ir, half);
+  MlirValue first = r->interleaved ? fe_mul(ir, p.iv, two) : p.iv;
+  MlirValue second = r->interleaved ? fe_add(ir, first, fe_index(ir, 1))
+                                    : fe_add(ir, p.iv, half);
+  row[n] = p.iv;
+  MlirValue c = fe_get(k, k->in[COS], l->in_type[COS], n + 1, row);
+  MlirValue s = fe_get(k, k->in[SIN], l->in_type[SIN], n + 1, row);
+  MlirValue a[4] = {at[0], at[1], at[2], first};
+  MlirValue b[4] = {at[0], at[1], at[2], second};
+  MlirValue x = fe_get(k, k->in[X], t, 4, a), y = fe_get(k, k->in[X], t, 4, b);
+  fe_put(k, fe_sub(ir, fe_mul(ir, c, x), fe_mul(ir, s, y)), k->out[0], t, 4, a);
+  fe_put(k, fe_add(ir, fe_mul(ir, c, y), fe_mul(ir, s, x)), k->out[0], t, 4, b);
+  fe_loop_end(ir, &p);
+  fe_region rest =
+      fe_for_begin(ir, fe_mul(ir, half, two), size, fe_index(ir, 1), 0, NULL);
+  a[3] = rest.iv;
+  fe_store(ir, fe_load(ir, k->in[X], 4, a), k->out[0], 4, a);
+  fe_loop_end(ir, &rest);
+}
+
+/// Items are the first two dims of x [batch][..][..][size], of which the second
+/// is the sequence where the heads lie side by side.
+static MlirValue by_kernel(rotary *r) {
+  fe_lower *l = r->l;
+  fe_ir *ir = l->ir;
+  MlirValue in[4] = {r->x, l->in[COS], l->in[SIN]};
+  unsigned n_in = 3;
+  if (l->n_in > POSITIONS && !fe_is_null(l->in[POSITIONS]))
+    in[n_in++] = l->in[POSITIONS];
+  MlirValue dest = fe_tensor_empty(l, l->out_type[0], 4, r->sizes);
+  fe_kernel k;
+  fe_kernel_begin(&k, l, "rotary", n_in, in, 1, &dest, 1, &r->half);
+  MlirValue outer = fe_dim(ir, k.in[X], 1);
+  fe_region item = fe_for_begin(ir, k.begin, k.end, fe_index(ir, 1), 0, NULL);
+  MlirValue b = fe_divu(ir, item.iv, outer), o = fe_remu(ir, item.iv, outer);
+  MlirValue row[3];
+  unsigned n = r->flat ? cache_row(r, &k, b, o, row) : 0;
+  fe_region inner = fe_loop(ir, fe_dim(ir, k.in[X], 2));
+  if (!r->flat)
+    n = cache_row(r, &k, b, inner.iv, row);
+  const MlirValue at[3] = {b, o, inner.iv};
+  rotate(r, &k, at, row, n);
+  fe_loop_end(ir, &inner);
+  fe_loop_end(ir, &item);
+  fe_kernel_end(
+      &k, fe_dim_mul(fe_kernel_dim(&k, 0, 0), fe_kernel_dim(&k, 0, 1)),
+      fe_dim_mul(fe_dim_mul(fe_kernel_dim(&k, 0, 2), fe_kernel_dim(&k, 0, 3)),
+                 fe_dim_const(ir, 3)));
+  return k.result[0];
 }
 
 static fe_status lower_rotary(fe_lower *l) {
@@ -126,7 +160,6 @@ static fe_status lower_rotary(fe_lower *l) {
               .flat = fe_rank(l->in[X]) == 3,
               .interleaved = fe_attr_i64(l->op, "interleaved", 0) != 0,
               .x = l->in[X]};
-  fe_dtype t = l->in_type[X];
   MlirValue whole[4];
   fe_sizes_of(l, r.x, whole);
   if (r.flat) {
@@ -152,8 +185,7 @@ static fe_status lower_rotary(fe_lower *l) {
                : fe_divu(ir, r.rotated, fe_index(ir, 2));
   r.rotated = fe_mul(ir, r.half, fe_index(ir, 2));
   check_caches(&r);
-  fe_generic *g = fe_generic_begin(l, 4, r.sizes, 0, NULL, NULL, NULL);
-  MlirValue y = fe_generic_end(g, t, rotate(&r, g));
+  MlirValue y = by_kernel(&r);
   l->out[0] = r.flat ? fe_reshape(l, y, fe_elem_of(y), 3, whole) : y;
   return FE_OK;
 }
