@@ -114,6 +114,27 @@ def pools(n, x):
                      n.const(np.array([2, 3]))))
 
 
+def averages(n, x):
+    """Of what a 1x1 convolution gives: with a bias or not, of padding or not."""
+    def pool(a, kernel, strides, **attributes):
+        return n.op("AveragePool", a, kernel_shape=[kernel] * 2,
+                    strides=[strides] * 2, **attributes)
+    a = pool(n.conv(n.op("Relu", x), 24, 40, 1, 1), 2, 2)
+    b = pool(n.conv(a, 40, 32, 1, 1, group=2), 3, 2, pads=[1, 1, 1, 1])
+    c = pool(n.conv(a, 40, 32, 1, 1), 3, 2, pads=[1, 1, 1, 1],
+             count_include_pad=1)
+    d = pool(n.conv(a, 40, 32, 1, 1, bias=False), 3, 2, pads=[1, 1, 1, 1],
+             count_include_pad=1)
+    e = n.op("Add", n.op("Add", b, c), d)
+    f = pool(n.conv(e, 32, 16, 1, 1), 2, 1)
+    g = pool(n.conv(f, 16, 24, 1, 1), 3, 2, ceil_mode=1)
+    # Not of one pixel each, or used twice: these stay.
+    h = n.conv(n.op("Relu", g), 24, 20, 1, 1, pads=[1, 1, 1, 1])
+    i = n.op("Add", pool(h, 2, 2), pool(n.op("Neg", h), 2, 2))
+    return n.op("Add", n.op("GlobalAveragePool", n.conv(g, 24, 20, 1, 1)),
+                n.op("Add", i, pool(h, 2, 2)))
+
+
 def same(n, x):
     a = n.conv(x, 24, 16, 4, 4, auto_pad="SAME_UPPER")
     b = n.conv(a, 16, 16, 3, 2, auto_pad="SAME_LOWER")
@@ -172,6 +193,7 @@ CASES = [
     (residual, 24, (19, 30)), (squeeze_excite, 24, (9, 14)),
     (attention_of_pixels, 24, (11, 20)), (dense, 24, (15, 16)),
     (odd_concat, 24, (8, 33)), (groups, 24, (14, 14)), (pools, 24, (33, 29)),
+    (averages, 24, (38, 45)),
     (same, 24, (13, 31)), (upsample, 24, (7, 9)), (rows, 24, (50,)),
 ]
 

@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Affine maps per output channel after a convolution with constant weights go
-// into its weights and bias; zero padding before one goes into its pads.
+// into its weights and bias; zero padding before one goes into its pads;
+// averages of what a 1x1 convolution computes are taken before it.
 // Arithmetic on weights is done in double and rounded once.
 //
 //===----------------------------------------------------------------------===//
@@ -144,6 +145,65 @@ static bool mul(fe_ir *ir, MlirOperation op) {
   return scale_or_shift(ir, op, true);
 }
 
+/// Whether it computes each pixel from the one at its place.
+static bool is_pointwise(const fe_conv_parts *c) {
+  int64_t v[2 * FE_MAX_RANK];
+  if (c->transposed || c->rank < 3)
+    return false;
+  for (unsigned i = 2; i < c->rank; i++)
+    if (c->dims[i] != 1)
+      return false;
+  static const struct {
+    const char *name;
+    int64_t value;
+  } same[] = {{"strides", 1}, {"pads", 0}};
+  for (size_t a = 0; a < FE_COUNT(same); a++) {
+    int n = fe_attr_i64s(c->op, same[a].name, v, 2 * FE_MAX_RANK);
+    for (int i = 0; i < n; i++)
+      if (v[i] != same[a].value)
+        return false;
+  }
+  return true;
+}
+
+static MlirValue again(fe_ir *ir, const char *name, MlirOperation op,
+                       unsigned n_in, const MlirValue *in) {
+  unsigned n = (unsigned)mlirOperationGetNumAttributes(op);
+  MlirNamedAttribute *attrs = FE_NEW_N(ir->arena, MlirNamedAttribute, n + 1);
+  for (unsigned i = 0; i < n; i++)
+    attrs[i] = mlirOperationGetAttribute(op, i);
+  return fe_first(fe_onnx(ir, name, n_in, in, 1, n, attrs));
+}
+
+/// An average of pixels that are each a sum over channels is the sum of the
+/// averages: of fewer pixels. Where zeros of the padding are averaged, too, the
+/// bias is not added to them.
+static bool average(fe_ir *ir, MlirOperation op, bool global) {
+  fe_conv_parts c;
+  int64_t strides[FE_MAX_RANK], all = 1;
+  int n = fe_attr_i64s(op, "strides", strides, FE_MAX_RANK);
+  for (int i = 0; i < n; i++)
+    all *= strides[i];
+  if (!is_conv(ir, fe_operand(op, 0), &c) || !is_pointwise(&c) ||
+      (!global && all < 2) ||
+      (c.bias.data && fe_attr_i64(op, "count_include_pad", 0)))
+    return false;
+  MlirValue in[3] = {c.x, fe_operand(c.op, 1), fe_operand(c.op, 2)};
+  in[0] = again(ir, global ? "GlobalAveragePool" : "AveragePool", op, 1, in);
+  if (fe_is_null(in[0]))
+    return false;
+  return fe_pattern_replace(op,
+                            again(ir, "Conv", c.op, c.bias.data ? 3 : 2, in));
+}
+
+static bool average_pool(fe_ir *ir, MlirOperation op) {
+  return average(ir, op, false);
+}
+
+static bool global_average(fe_ir *ir, MlirOperation op) {
+  return average(ir, op, true);
+}
+
 /// Zero padding of the spatial dims before a convolution.
 static bool pad(fe_ir *ir, MlirOperation op) {
   MlirOperation p = fe_def(fe_operand(op, 0));
@@ -196,4 +256,7 @@ const fe_pattern fe_patterns_conv[] = {
     {"onnx.add", add, "constant added per channel after a Conv"},
     {"onnx.mul", mul, "constant factor per channel after a Conv"},
     {"onnx.conv", pad, "zero padding before a Conv"},
+    {"onnx.average_pool", average_pool,
+     "average of fewer pixels before a 1x1 Conv"},
+    {"onnx.global_average_pool", global_average, "the same of all pixels"},
     {0}};
