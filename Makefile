@@ -2,7 +2,10 @@
 #
 #   make            build            make test       set up, build, all tests
 #   make demo       a model at work  make install    PREFIX=/usr/local DESTDIR=
-#   make bench      speed against ONNX Runtime (BENCH='--threads 2 resnet50')
+#   make bench      speed against ONNX Runtime and other compilers
+#                    (BENCH='--threads 1 --peers onnxruntime resnet50')
+#   make bench-accuracy, bench-cost, bench-layers   errors against float64;
+#                    compile time, memory, load time; shares of the peak
 #   make conformance   the official ONNX cases
 #   make differential  operators at random against ONNX Runtime
 #                    (DIFFERENTIAL='--op Slice --seed 7')
@@ -38,8 +41,11 @@ test: setup-test all
 install: all
 	@cmake --install $(BUILD) --prefix $(PREFIX)
 
-bench: setup-test all
+bench: setup-bench all
 	@bench/run.sh $(BUILD) $(BENCH)
+
+bench-%: setup-bench all
+	@bench/run.sh $(BUILD) $* $(BENCH)
 
 conformance: setup-test all
 	@test/conformance/run.sh $(BUILD)

@@ -1,11 +1,23 @@
 #!/bin/sh
-# usage: bench/run.sh BUILD [option of bench.py or model ...]
-# Writes BUILD/bench.json and prints a table.
+# usage: bench/run.sh BUILD [accuracy | cost | layers] [option or model ...]
+# Without one of these words, speed: writes BUILD/bench.json, .md and .svg.
 set -eu
 cd "$(dirname "$0")/.."
 export FERRULE_BUILD="$PWD/$1"
 shift
-cmake --build "$FERRULE_BUILD" --target bench_peak > /dev/null
 python=python3
-[ ! -x build/venv/bin/python3 ] || python=build/venv/bin/python3
-exec $python bench/bench.py --json "$FERRULE_BUILD/bench.json" "$@"
+for venv in build/venv build/venv-bench; do
+  [ ! -x $venv/bin/python3 ] || python=$venv/bin/python3
+done
+case ${1-} in
+accuracy | cost | layers)
+  what=$1
+  shift
+  cmake --build "$FERRULE_BUILD" --target bench_load > /dev/null
+  exec $python bench/$what.py "$@"
+  ;;
+esac
+cmake --build "$FERRULE_BUILD" --target bench_peak > /dev/null
+out=$FERRULE_BUILD/bench
+exec $python bench/bench.py --json "$out.json" --markdown "$out.md" \
+  --plot "$out.svg" "$@"

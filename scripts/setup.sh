@@ -1,9 +1,9 @@
 #!/bin/sh
-# usage: scripts/setup.sh build|test|format
+# usage: scripts/setup.sh build|test|bench|format
 #
 # Installs what that needs and this machine lacks: Debian packages (as root),
-# and for `test` the Python packages of scripts/requirements.txt into
-# build/venv. Quick and silent when nothing is missing. What each package is
+# for `test` the Python packages of scripts/requirements.txt into build/venv,
+# for `bench` those of requirements-bench.txt into build/venv-bench. Quick and silent when nothing is missing. What each package is
 # for: docs/dependencies.md.
 set -eu
 cd "$(dirname "$0")/.."
@@ -47,22 +47,28 @@ fi
 
 # The packages of the tests that compare with ONNX Runtime. Without them
 # (no network) those tests are left out, and CMake says so.
-[ "$what" = test ] || exit 0
-venv=build/venv
+case $what in
+test) venv=build/venv requirements=scripts/requirements.txt ;;
+bench) venv=build/venv-bench requirements=scripts/requirements-bench.txt ;;
+*) exit 0 ;;
+esac
 stamp=$venv/.requirements
-if cmp -s scripts/requirements.txt $stamp; then
+if cmp -s $requirements $stamp; then
   exit 0
 fi
 # What a package is imported as, where that is not its name.
-modules=$(sed "s/[=<>].*//; s/^pillow$/PIL/" scripts/requirements.txt | paste -sd,)
+modules=$(sed "s/[=<>].*//; s/^pillow$/PIL/; s/^iree-base-/iree./
+  s/^apache-tvm$/tvm/" $requirements | paste -sd,)
 if python3 -c "import $modules" 2>/dev/null; then
   exit 0 # the system's will do
 fi
 echo "setup: installing $modules into $venv"
 mkdir -p build
 if python3 -m venv $venv &&
-  $venv/bin/pip install -q -r scripts/requirements.txt; then
-  cp scripts/requirements.txt $stamp
-else
+  $venv/bin/pip install -q -r $requirements; then
+  cp $requirements $stamp
+elif [ "$what" = test ]; then
   echo "setup: no Python packages; tests that need them are left out" >&2
+else
+  echo "setup: no Python packages; what lacks is left out of the benchmark" >&2
 fi
