@@ -86,6 +86,11 @@ static void fill(append *a, MlirValue from, MlirValue to, MlirValue source,
   fe_loop_end(ir, &r);
 }
 
+static MlirValue address(fe_ir *ir, MlirValue memref) {
+  return fe_first(FE_OP(ir, "memref.extract_aligned_pointer_as_index",
+                        FE_VALUES(memref), FE_TYPES(ir->index)));
+}
+
 /// Number of operand i for the current sequence, within [0, limit].
 static MlirValue number(append *a, unsigned i, MlirValue limit) {
   fe_ir *ir = a->k.l->ir;
@@ -143,13 +148,21 @@ static fe_status lower_append(fe_lower *l) {
   MlirValue start = number(&a, 1, length), old = zero;
   MlirValue added = number(&a, 2, fe_dim(ir, a.k.in[0], 1));
   MlirValue end = fe_min(ir, fe_add(ir, start, added), length);
-  if (n_in == 4) {
+  fe_region apart = {0};
+  if (n_in == 4) { // a caller's buffer for both has what is not new
+    MlirValue both =
+        fe_cmp(ir, FE_EQ, address(ir, a.k.in[3]), address(ir, a.out));
+    both =
+        fe_and(ir, both, fe_cmp(ir, FE_EQ, fe_dim(ir, a.k.in[3], 2), length));
+    apart = fe_if_begin(ir, fe_not(ir, both), 0, NULL, false);
     old = fe_min(ir, start, fe_dim(ir, a.k.in[3], 2));
     fill(&a, zero, old, a.k.in[3], zero, true);
   }
   fill(&a, old, start, (MlirValue){0}, zero, true);
-  fill(&a, start, end, a.k.in[0], start, false);
   fill(&a, end, length, (MlirValue){0}, zero, true);
+  if (n_in == 4)
+    fe_if_end(ir, &apart, 0, NULL);
+  fill(&a, start, end, a.k.in[0], start, false);
   fe_loop_end(ir, &r);
   unsigned out = n_in;
   fe_kernel_end(
