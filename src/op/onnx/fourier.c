@@ -3,42 +3,38 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Method: a table of the roots of unity, computed once in double precision,
-// and for every frequency the sum over the signal; the root's number is kept
-// modulo the length, so the precision does not fall with it. Where the length
-// is known and not large, the transform is a matrix product; a large power of
-// two is done by Stockham's FFT. Frames of STFT are cut out and weighted by a
-// generic first. All combinations of inverse and onesided, real and complex
-// input.
+// Fast transforms of the runtime (runtime/fourier.c); all combinations of
+// inverse and onesided, real and complex input. Tables of a length that is
+// known are constants, else the run makes them. Frames of STFT are cut out and
+// weighted by a generic first.
 //
 //===----------------------------------------------------------------------===//
+#include "../../../runtime/fourier.h"
 #include "op/common.h"
 #include "op/sliding.h"
 
 #include <inttypes.h>
-#include <math.h>
 
-#define PI 3.14159265358979323846
-
-static MlirValue as_f64(fe_ir *ir, MlirValue index) {
-  return fe_convert(ir, fe_convert(ir, index, ir->i64, false, false), ir->f64,
-                    false, false);
-}
-
-/// [n][2]: cos and sin of 2 pi i / n.
-static MlirValue roots_of_unity(fe_lower *l, fe_dtype t, MlirValue n) {
-  fe_ir *ir = l->ir;
-  MlirType f64 = ir->f64, type = fe_compute_type(ir, t);
-  MlirValue sizes[2] = {n, fe_index(ir, 2)};
-  fe_generic *g = fe_generic_begin(l, 2, sizes, 0, NULL, NULL, NULL);
-  MlirValue x =
-      fe_mul(ir, as_f64(ir, fe_iter(g, 0)), fe_float(ir, f64, 2 * PI));
-  x = fe_div(ir, x, as_f64(ir, n));
-  MlirValue is_cos = fe_cmp(ir, FE_EQ, fe_iter(g, 1), fe_index(ir, 0));
-  MlirValue v =
-      fe_select(ir, is_cos, fe_math(ir, "cos", x), fe_math(ir, "sin", x));
-  return fe_generic_end(g, t, fe_convert(ir, v, type, false, false));
-}
+// The tables are made for single lines.
+#define FE_INLINE static inline
+#define FE_APART
+#define FE_PASTE(a, b) a##b
+#define REAL float
+#define VALUE float
+#define FE_NAME(x) FE_PASTE(f32_, x)
+#include "../../../runtime/fourier_passes.h"
+#include "../../../runtime/fourier_tables.h"
+#undef FE_NAME
+#undef VALUE
+#undef REAL
+#define REAL double
+#define VALUE double
+#define FE_NAME(x) FE_PASTE(f64_, x)
+#include "../../../runtime/fourier_passes.h"
+#include "../../../runtime/fourier_tables.h"
+#undef FE_NAME
+#undef VALUE
+#undef REAL
 
 typedef struct transform {
   bool inverse, onesided, is_complex; // of the input
@@ -46,278 +42,98 @@ typedef struct transform {
   MlirValue length; // index in main
 } transform;
 
-/// A transform of known length is a product with the matrix of its roots, as
-/// long as that has at most so many elements.
-enum { MATRIX = 1 << 20 };
+/// Tables of longer lines are made by the run: no model should be that large.
+enum { LONGEST_TABLE = 1 << 22 };
 
-/// [rows * parts of the input][columns * parts of the result].
-static float *matrix_of(fe_lower *l, const transform *f, int64_t length,
-                        int64_t rows, int64_t columns) {
-  bool to_real = f->inverse && f->onesided;
-  int64_t in = f->is_complex ? 2 : 1, out = to_real ? 1 : 2;
-  int64_t used = to_real ? length / 2 + 1 : length;
-  double scale = f->inverse ? 1.0 / (double)length : 1;
-  float *m = fe_alloc(l->ir->arena,
-                      (size_t)(rows * in * columns * out) * sizeof *m + 1);
-  for (int64_t i = 0; i < rows && i < used; ++i)
-    for (int64_t j = 0; j < columns; ++j) {
-      double angle = 2 * PI * (double)(i * j % length) / (double)length;
-      double weight = to_real && i && 2 * i != length ? 2 * scale : scale;
-      double c = weight * cos(angle);
-      double s = weight * (f->inverse ? sin(angle) : -sin(angle));
-      float *re = m + i * in * columns * out + j * out;
-      re[0] = (float)c;
-      if (!to_real)
-        re[1] = (float)s;
-      if (!f->is_complex)
-        continue;
-      float *im = re + columns * out;
-      im[0] = (float)-s;
-      if (!to_real)
-        im[1] = (float)c;
-    }
-  return m;
-}
-
-/// Null when the lengths are not known, or the matrix would be too large.
-static MlirValue by_matrix(fe_lower *l, const transform *f, MlirValue x,
-                           const MlirValue *sizes) {
+/// The tables of a known length as a constant.
+static MlirValue constant_tables(fe_lower *l, const fe_fft *fft, fe_dtype t) {
   fe_ir *ir = l->ir;
-  int64_t length, columns, rows = fe_static_dim(x, 1);
-  int64_t in = f->is_complex ? 2 : 1, out = f->inverse && f->onesided ? 1 : 2;
-  if (f->type != FE_F32 || rows == FE_DYN || fe_static_dim(x, 2) != 1 ||
-      !fe_size_known(f->length, &length) ||
-      !fe_size_known(sizes[1], &columns) || rows < 1 || columns < 1 ||
-      rows > MATRIX || columns > MATRIX || rows * in * columns * out > MATRIX)
-    return (MlirValue){0};
-  const char *name =
-      fe_printf(ir->arena, "dft.%d%d%d.%" PRId64 ".%" PRId64 ".%" PRId64,
-                f->inverse, f->onesided, f->is_complex, length, rows, columns);
+  size_t size = t == FE_F64 ? sizeof(double) : sizeof(float);
+  int64_t n = fe_fft_tables_size(fft);
+  const char *name = fe_printf(ir->arena, "dft.%d.%" PRId64, (int)size, fft->n);
   const fe_blob *blob = fe_blob_find(ir->blobs, name);
-  if (!blob)
-    blob = fe_blob_add(ir->blobs, name, matrix_of(l, f, length, rows, columns),
-                       (size_t)(rows * in * columns * out) * sizeof(float),
-                       NULL, 0);
-  int64_t dims[2] = {rows * in, columns * out};
-  MlirType type = fe_tensor_plain(ir, ir->f32, 2, dims);
-  MlirValue m = fe_first(FE_OP(ir, "krnl.weight", FE_TYPES(type),
-                               FE_ATTRS(fe_at_str(ir, "blob", blob->name))));
-  MlirValue from[2] = {sizes[0], fe_index(ir, dims[0])};
-  MlirValue to[2] = {sizes[0], fe_index(ir, dims[1])};
-  MlirValue v = fe_reshape(l, x, ir->f32, 2, from);
-  v = fe_lower_contract(l, v, false, m, false, FE_F32, 2, to);
-  return fe_reshape(l, v, ir->f32, 4, sizes);
+  if (!blob) {
+    void *tables = fe_alloc(ir->arena, (size_t)n * size);
+    void *room = fe_alloc(ir->arena, (size_t)fe_fft_fill_room(fft) * size + 1);
+    if (t == FE_F64)
+      f64_fill_tables(fft, tables, room);
+    else
+      f32_fill_tables(fft, tables, room);
+    blob = fe_blob_add(ir->blobs, name, tables, (size_t)n * size, NULL, 0);
+  }
+  MlirType type = fe_tensor_plain(ir, t == FE_F64 ? ir->f64 : ir->f32, 1, &n);
+  return fe_first(FE_OP(ir, "krnl.weight", FE_TYPES(type),
+                        FE_ATTRS(fe_at_str(ir, "blob", blob->name))));
 }
 
-/// Reads a line of x into the scratch out[1] [line][re, im][..]: zero where
-/// there is none, the conjugate of the mirrored element where a onesided
-/// spectrum ends.
-static void load_line(fe_kernel *k, const transform *f, int64_t length,
-                      MlirValue line, const MlirValue *outer_inner) {
-  fe_ir *ir = k->l->ir;
-  fe_dtype t = f->type;
-  MlirType type = fe_compute_type(ir, fe_work_type(t));
-  bool mirrored = f->inverse && f->onesided;
-  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
-  MlirValue none = fe_float(ir, type, 0), rows = fe_dim(ir, k->in[0], 1);
-  fe_region each = fe_loop(ir, fe_index(ir, length));
-  MlirValue source = each.iv, flip = {0};
-  if (mirrored) {
-    MlirValue half = fe_index(ir, length / 2);
-    flip = fe_cmp(ir, FE_GT, each.iv, half);
-    source =
-        fe_select(ir, flip, fe_sub(ir, fe_index(ir, length), each.iv), each.iv);
-  }
-  MlirType pair[2] = {type, type};
-  fe_region here =
-      fe_if_begin(ir, fe_cmp(ir, FE_LT, source, rows), 2, pair, true);
-  MlirValue at[4] = {outer_inner[0], source, outer_inner[1], zero};
-  MlirValue v[2] = {fe_get(k, k->in[0], t, 4, at), none};
-  if (f->is_complex) {
-    at[3] = one;
-    v[1] = fe_get(k, k->in[0], t, 4, at);
-  }
-  if (mirrored) {
-    MlirValue ends = fe_or(ir, fe_cmp(ir, FE_EQ, source, zero),
-                           fe_cmp(ir, FE_EQ, source, fe_index(ir, length / 2)));
-    v[1] =
-        fe_select(ir, ends, none, fe_select(ir, flip, fe_neg(ir, v[1]), v[1]));
-  }
-  fe_if_else(ir, &here, 2, v);
-  v[0] = v[1] = none;
-  fe_if_end(ir, &here, 2, v);
-  for (unsigned i = 0; i < 2; ++i) {
-    MlirValue to[3] = {line, fe_index(ir, i), each.iv};
-    fe_store(ir, fe_result(here.op, i), k->out[1], 3, to);
-  }
-  fe_loop_end(ir, &each);
+static const char *part_of(fe_lower *l, fe_dtype t, const char *function) {
+  return fe_printf(l->ir->arena, "fourier%d_%s", t == FE_F64 ? 64 : 32,
+                   function);
 }
 
-/// One step of Stockham's algorithm: from runs of `s` to runs of 2 s.
-static void fft_step(fe_kernel *k, const transform *f, int64_t length,
-                     int64_t s, MlirValue from, MlirValue to, MlirValue line) {
-  fe_ir *ir = k->l->ir;
-  int64_t m = length / s / 2;
-  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
-  MlirValue run = fe_index(ir, s), far = fe_index(ir, m * s);
-  fe_region p = fe_loop(ir, fe_index(ir, m));
-  MlirValue first = fe_mul(ir, p.iv, run);
-  MlirValue at_cos[2] = {first, zero}, at_sin[2] = {first, one};
-  MlirValue c = fe_load(ir, k->in[1], 2, at_cos);
-  MlirValue w = fe_load(ir, k->in[1], 2, at_sin);
-  if (!f->inverse)
-    w = fe_neg(ir, w);
-  fe_region q = fe_loop(ir, run);
-  MlirValue near = fe_add(ir, first, q.iv), v[2][2];
-  MlirValue target = fe_add(ir, near, first);
-  for (unsigned part = 0; part < 2; ++part) {
-    MlirValue plane = part ? one : zero;
-    MlirValue at_a[3] = {line, plane, near};
-    MlirValue at_b[3] = {line, plane, fe_add(ir, near, far)};
-    MlirValue a = fe_load(ir, from, 3, at_a), b = fe_load(ir, from, 3, at_b);
-    v[0][part] = fe_add(ir, a, b);
-    v[1][part] = fe_sub(ir, a, b);
-  }
-  MlirValue re = fe_sub(ir, fe_mul(ir, v[1][0], c), fe_mul(ir, v[1][1], w));
-  MlirValue im = fe_add(ir, fe_mul(ir, v[1][0], w), fe_mul(ir, v[1][1], c));
-  const MlirValue results[2][2] = {{v[0][0], v[0][1]}, {re, im}};
-  for (unsigned half = 0; half < 2; ++half)
-    for (unsigned part = 0; part < 2; ++part) {
-      MlirValue at[3] = {line, part ? one : zero,
-                         half ? fe_add(ir, target, run) : target};
-      fe_store(ir, results[half][part], to, 3, at);
-    }
-  fe_loop_end(ir, &q);
-  fe_loop_end(ir, &p);
-}
-
-/// Null when the length is not known or no power of two.
-static MlirValue by_fft(fe_lower *l, const transform *f, MlirValue x,
-                        const MlirValue *sizes) {
+/// The tables, and how much room a run of so many lines takes.
+static MlirValue tables_of(fe_lower *l, const transform *f, fe_dtype t,
+                           MlirValue lines, MlirValue *room) {
+  static const char *const messages[] = {"the length is not positive",
+                                         "the length is too large"};
   fe_ir *ir = l->ir;
-  int64_t length;
-  if (!fe_size_known(f->length, &length) || length < 2 || length > INT32_MAX ||
-      length & (length - 1))
-    return (MlirValue){0};
-  fe_dtype t = f->type, work = fe_work_type(t);
-  MlirType type = fe_compute_type(ir, work);
-  MlirValue in[2] = {x, roots_of_unity(l, work, f->length)};
-  MlirValue planes[3] = {fe_mul(ir, sizes[0], sizes[2]), fe_index(ir, 2),
-                         f->length};
-  MlirValue out[3] = {fe_tensor_empty(l, t, 4, sizes),
-                      fe_tensor_empty(l, work, 3, planes),
-                      fe_tensor_empty(l, work, 3, planes)};
-  fe_kernel k;
-  fe_kernel_begin(&k, l, "fft", 2, in, 3, out, 0, NULL);
-  MlirValue one = fe_index(ir, 1), at[2];
-  MlirValue dims[2] = {fe_dim(ir, k.out[0], 0), fe_dim(ir, k.out[0], 2)};
-  fe_region lines = fe_for_begin(ir, k.begin, k.end, one, 0, NULL);
-  fe_unravel(ir, lines.iv, 2, dims, at);
-  load_line(&k, f, length, lines.iv, at);
-  unsigned from = 1, steps = 0;
-  for (int64_t s = 1; s < length; s *= 2, from = 3 - from, ++steps)
-    fft_step(&k, f, length, s, k.out[from], k.out[3 - from], lines.iv);
-  MlirValue scale = fe_float(ir, type, f->inverse ? 1.0 / (double)length : 1);
-  fe_region each = fe_loop(ir, fe_dim(ir, k.out[0], 1));
-  for (unsigned i = 0; i < (f->inverse && f->onesided ? 1u : 2u); ++i) {
-    MlirValue part = fe_index(ir, i);
-    MlirValue source[3] = {lines.iv, part, each.iv};
-    MlirValue to[4] = {at[0], each.iv, at[1], part};
-    MlirValue v = fe_load(ir, k.out[from], 3, source);
-    fe_put(&k, f->inverse ? fe_mul(ir, v, scale) : v, k.out[0], t, 4, to);
+  int64_t length, bytes = t == FE_F64 ? sizeof(double) : sizeof(float);
+  int64_t n_lines = FE_FFT_MAX;
+  if (fe_size_known(f->length, &length) && length >= 1 &&
+      length <= FE_FFT_MAX) {
+    fe_fft fft = fe_fft_of(length);
+    fe_size_known(lines, &n_lines);
+    if (fe_fft_tables_size(&fft) <= LONGEST_TABLE) {
+      *room = fe_index(ir, fe_fft_room(&fft, n_lines, bytes));
+      return constant_tables(l, &fft, t);
+    }
   }
-  fe_loop_end(ir, &each);
-  fe_loop_end(ir, &lines);
-  fe_kernel_end(&k, fe_kernel_dim(&k, 3, 0),
-                fe_dim_const(ir, length * (6 * steps + 8)));
-  return k.result[0];
+  MlirValue numbers[2] = {f->length, lines}, sizes[3];
+  fe_runtime ask = {.name = part_of(l, t, "sizes"),
+                    .n_numbers = 2,
+                    .numbers = numbers,
+                    .n_results = 3,
+                    .n_messages = FE_COUNT(messages),
+                    .messages = messages};
+  fe_runtime_call(l, &ask, NULL, sizes);
+  MlirValue out[2] = {fe_tensor_empty(l, t, 1, &sizes[0]),
+                      fe_tensor_empty(l, t, 1, &sizes[1])};
+  MlirValue made[2];
+  fe_runtime fill = {.name = part_of(l, t, "tables"),
+                     .n_out = 2,
+                     .out = out,
+                     .n_numbers = 1,
+                     .numbers = numbers};
+  fe_runtime_call(l, &fill, made, NULL);
+  *room = sizes[2];
+  return made[0];
 }
 
 /// x: [outer][n][inner][1 or 2] to `sizes` [outer][n'][inner][1 or 2].
+/// Elements beyond the length are cut off, missing ones are zeros. A onesided
+/// spectrum has the frequencies up to the half.
 static MlirValue transformed(fe_lower *l, const transform *f, MlirValue x,
                              const MlirValue *sizes) {
   fe_ir *ir = l->ir;
-  MlirValue product = by_matrix(l, f, x, sizes);
-  if (fe_is_null(product))
-    product = by_fft(l, f, x, sizes);
-  if (!fe_is_null(product))
-    return product;
-  fe_dtype t = f->type, work = fe_work_type(t);
-  MlirType type = fe_compute_type(ir, work);
-  MlirValue in[2] = {x, roots_of_unity(l, work, f->length)};
-  MlirValue out = fe_tensor_empty(l, t, 4, sizes);
-  bool to_real = f->inverse && f->onesided;
-  fe_kernel k;
-  fe_kernel_begin(&k, l, "dft", 2, in, 1, &out, 0, NULL);
-  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1),
-            two = fe_index(ir, 2);
-  MlirValue none = fe_float(ir, type, 0), at[4], to[4];
-  MlirValue n = fe_dim(ir, k.in[1], 0), dims[3];
-  for (unsigned i = 0; i < 3; ++i)
-    dims[i] = fe_dim(ir, k.out[0], i);
-  // Elements beyond the length are cut off, missing ones are zeros. A onesided
-  // spectrum has the frequencies up to the half.
-  MlirValue used = n, half = fe_divu(ir, n, two);
-  if (to_real)
-    used = fe_add(ir, half, one);
-  used = fe_min(ir, used, fe_dim(ir, k.in[0], 1));
-  MlirValue even = fe_cmp(ir, FE_EQ, fe_mul(ir, half, two), n);
-  MlirValue scale = fe_float(ir, type, 1);
-  if (f->inverse)
-    scale = fe_div(
-        ir, scale,
-        fe_convert(ir, as_f64(ir, fe_max(ir, n, one)), type, false, false));
-  fe_region each = fe_for_begin(ir, k.begin, k.end, one, 0, NULL);
-  fe_unravel(ir, each.iv, 3, dims, to);
-  MlirValue frequency = to[1];
-  for (unsigned i = 0; i < 3; ++i)
-    at[i] = to[i];
-  MlirValue init[3] = {none, none, zero};
-  fe_region sum = fe_for_begin(ir, zero, used, one, 3, init);
-  at[1] = sum.iv;
-  at[3] = zero;
-  MlirValue re = fe_get(&k, k.in[0], t, 4, at), im = none;
-  at[3] = one;
-  if (f->is_complex)
-    im = fe_get(&k, k.in[0], t, 4, at);
-  if (to_real) { // all but the first and the middle one stand for two
-    MlirValue once = fe_or(ir, fe_cmp(ir, FE_EQ, sum.iv, zero),
-                           fe_and(ir, even, fe_cmp(ir, FE_EQ, sum.iv, half)));
-    MlirValue weight =
-        fe_select(ir, once, fe_float(ir, type, 1), fe_float(ir, type, 2));
-    re = fe_mul(ir, re, weight);
-    im = fe_mul(ir, im, weight);
-  }
-  MlirValue root = fe_block_arg(sum.body, 3);
-  MlirValue at_cos[2] = {root, zero}, at_sin[2] = {root, one};
-  MlirValue c = fe_load(ir, k.in[1], 2, at_cos);
-  MlirValue s = fe_load(ir, k.in[1], 2, at_sin);
-  if (!f->inverse)
-    s = fe_neg(ir, s);
-  MlirValue acc[2] = {fe_block_arg(sum.body, 1), fe_block_arg(sum.body, 2)};
-  MlirValue real = fe_mul(ir, re, c), imaginary = fe_mul(ir, re, s);
-  if (f->is_complex) {
-    real = fe_sub(ir, real, fe_mul(ir, im, s));
-    imaginary = fe_add(ir, imaginary, fe_mul(ir, im, c));
-  }
-  MlirValue next_root = fe_add(ir, root, frequency);
-  next_root = fe_select(ir, fe_cmp(ir, FE_GE, next_root, n),
-                        fe_sub(ir, next_root, n), next_root);
-  MlirValue next[3] = {fe_add(ir, acc[0], real), fe_add(ir, acc[1], imaginary),
-                       next_root};
-  fe_for_end(ir, &sum, 3, next);
-  for (unsigned i = 0; i < (to_real ? 1u : 2u); ++i) {
-    to[3] = i ? one : zero;
-    MlirValue v = fe_mul(ir, fe_result(sum.op, i), scale);
-    fe_put(&k, v, k.out[0], t, 4, to);
-  }
-  fe_loop_end(ir, &each);
-  MlirAffineExpr items = fe_dim_const(ir, 1);
-  for (unsigned i = 0; i < 3; ++i)
-    items = fe_dim_mul(items, fe_kernel_dim(&k, 2, i));
-  fe_kernel_end(&k, items,
-                fe_dim_mul(fe_kernel_dim(&k, 0, 1), fe_dim_const(ir, 6)));
-  return k.result[0];
+  fe_dtype work = fe_work_type(f->type);
+  MlirValue room, lines = fe_mul(ir, sizes[0], sizes[2]);
+  MlirValue tables = tables_of(l, f, work, lines, &room);
+  MlirValue in[2] = {f->type == work ? x : fe_to_type(l, x, f->type, work),
+                     tables};
+  MlirValue out[2] = {fe_tensor_empty(l, work, 4, sizes),
+                      fe_tensor_empty(l, work, 1, &room)};
+  MlirValue numbers[3] = {f->length, fe_index(ir, f->inverse),
+                          fe_index(ir, f->inverse && f->onesided)};
+  MlirValue result[2];
+  fe_runtime run = {.name = part_of(l, work, "run"),
+                    .n_in = 2,
+                    .n_out = 2,
+                    .in = in,
+                    .out = out,
+                    .n_numbers = 3,
+                    .numbers = numbers};
+  fe_runtime_call(l, &run, result, NULL);
+  return f->type == work ? result[0] : fe_to_type(l, result[0], work, f->type);
 }
 
 /// A size that a scalar operand gives, as far as it is known.
