@@ -17,7 +17,8 @@ format) packages="clang-format-22" ;;
     libcmocka-dev libjpeg62-turbo-dev libpng-dev libwebp-dev libtiff-dev
     libopenjp2-7-dev"
   [ "$what" = build ] ||
-    packages="$packages python3 python3-venv pkg-config xz-utils"
+    packages="$packages python3 python3-venv pkg-config xz-utils qemu-user
+      libc6-dev-arm64-cross libgcc-12-dev-arm64-cross"
   ;;
 esac
 

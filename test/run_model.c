@@ -3,23 +3,26 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// usage: run_model IN OUT
+// usage: run_model IN OUT [MODEL.so]
 //
-// Linked with one model (prefix "model"). Both files hold tensors one behind
-// the other: element type, rank, dims, all int64, then the data.
+// Linked with one model (prefix "model"), or loads one. Both files hold tensors
+// one behind the other: element type, rank, dims, all int64, then the data.
 //
 //===----------------------------------------------------------------------===//
 #include "ferrule/model.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-extern const ferrule_model model_model;
+extern const ferrule_model model_model __attribute__((weak));
 
-static const size_t sizes[] = {0, 4, 1, 1, 2, 2, 4, 8, 0, 1, 2, 8, 4, 8};
+// Types of a byte and more, by ferrule_dtype.
+static const size_t sizes[] = {0, 4, 1, 1, 2,  2, 4, 8, 0, 1, 2,
+                               8, 4, 8, 8, 16, 2, 1, 1, 1, 1};
 
 static size_t bytes_of(const ferrule_tensor *t) {
-  size_t n = t->dtype == FERRULE_BF16 ? 2 : sizes[t->dtype];
+  size_t n = sizes[t->dtype];
   for (int32_t d = 0; d < t->rank; d++)
     n *= (size_t)t->dims[d];
   return n;
@@ -27,7 +30,8 @@ static size_t bytes_of(const ferrule_tensor *t) {
 
 static int read_tensor(FILE *f, ferrule_tensor *t) {
   int64_t head[2];
-  if (fread(head, sizeof *head, 2, f) != 2 || head[1] > FERRULE_MAX_RANK)
+  if (fread(head, sizeof *head, 2, f) != 2 || head[1] > FERRULE_MAX_RANK ||
+      (size_t)head[0] >= sizeof sizes / sizeof *sizes)
     return 0;
   t->dtype = (int32_t)head[0];
   t->rank = (int32_t)head[1];
@@ -55,12 +59,19 @@ static void give(void *user, void *block) {
   free(block);
 }
 
+static const ferrule_model *load(const char *path) {
+  void *library = dlopen(path, RTLD_NOW);
+  if (!library)
+    fprintf(stderr, "%s\n", dlerror());
+  return library ? dlsym(library, "ferrule_model") : NULL;
+}
+
 int main(int argc, char **argv) {
-  const ferrule_model *m = &model_model;
+  const ferrule_model *m = argc == 4 ? load(argv[3]) : &model_model;
   ferrule_tensor in[16] = {0}, out[16] = {0};
   int64_t symbols[FERRULE_MAX_SYMBOLS];
   ferrule_run_options options = {.allocate = take, .release = give};
-  FILE *from = argc == 3 ? fopen(argv[1], "rb") : NULL;
+  FILE *from = argc >= 3 && m ? fopen(argv[1], "rb") : NULL;
   FILE *to = from ? fopen(argv[2], "wb") : NULL;
   if (!to || m->n_inputs > 16 || m->n_outputs > 16)
     return 2;
