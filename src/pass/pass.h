@@ -50,6 +50,7 @@ typedef struct fe_pass {
 fe_status fe_pass_canonicalize(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_fold(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_quantized(fe_ir *, MlirModule *, const fe_pass_options *);
+fe_status fe_pass_volume(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_deconv(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_layout(fe_ir *, MlirModule *, const fe_pass_options *);
 fe_status fe_pass_lower(fe_ir *, MlirModule *, const fe_pass_options *);

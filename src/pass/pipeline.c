@@ -20,6 +20,7 @@ static const fe_pass optimize[] = {
     {"canonicalize", fe_pass_canonicalize, "again, with those constants"},
     {"quantized", fe_pass_quantized,
      "convolutions of integers that no kernel is for, in floats"},
+    {"volume", fe_pass_volume, "convolutions of volumes as those of images"},
     {"deconv", fe_pass_deconv, "transposed convolutions as convolutions"},
     {"layout", fe_pass_layout, "convolution networks in blocks of channels"},
     {0}};

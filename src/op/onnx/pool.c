@@ -4,7 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Method: see op/sliding.h; the accumulators of a piece of a row lie on the
-// stack. An average divides by the elements of the window that lie in the
+// stack. First everything above, below, before and behind is combined, column
+// by column of the input, so in whole rows; then columns are. Where the columns
+// of a piece are too many for that, every tap is added to the results by
+// itself. An average divides by the elements of the window that lie in the
 // image or, with count_include_pad, in the image and its padding; what
 // ceil_mode adds behind the padding never counts.
 //
@@ -50,6 +53,7 @@ typedef struct pool pool;
 typedef struct pool_kind {
   MlirValue (*start)(pool *p);
   MlirValue (*step)(pool *p, MlirValue sum, MlirValue x);
+  MlirValue (*join)(pool *p, MlirValue a, MlirValue b); // two sums
   MlirValue (*finish)(pool *p, MlirValue sum);
 } pool_kind;
 
@@ -176,6 +180,90 @@ static MlirValue load_tap(pool *p) {
   return fe_get(&p->k, p->k.in[0], p->type, 2 + p->win.n, at);
 }
 
+/// Columns of the input that a piece sees.
+static int64_t columns_of(const fe_sliding *w) {
+  unsigned last = w->n - 1;
+  return (FE_TILE - 1) * w->stride[last] +
+         (w->kernel[last] - 1) * w->dilation[last] + 1;
+}
+
+/// Beyond this many columns (of the stack) each tap goes to the results.
+enum { MAX_COLUMNS = 4096, MAX_UNROLLED = 16 };
+
+/// Combines all rows that the current piece sees in `line`.
+static void sum_columns(pool *p, const pool_kind *kind, MlirValue line) {
+  fe_ir *ir = p->ir;
+  fe_sweep *s = &p->s;
+  unsigned last = p->win.n - 1;
+  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
+  MlirValue stride = fe_index(ir, p->win.stride[last]);
+  MlirValue extent =
+      fe_index(ir, (p->win.kernel[last] - 1) * p->win.dilation[last] + 1);
+  MlirValue base = fe_sub(ir, fe_mul(ir, s->piece, stride), s->pad[last]);
+  MlirValue length =
+      fe_add(ir, fe_mul(ir, fe_sub(ir, s->width, one), stride), extent);
+  MlirValue low = fe_max(ir, zero, fe_sub(ir, zero, base));
+  MlirValue high = fe_min(ir, length, fe_sub(ir, s->in[last], base));
+  MlirValue start = kind->start(p);
+  fe_region fill = fe_loop(ir, length);
+  fe_store(ir, start, line, 1, &fill.iv);
+  fe_loop_end(ir, &fill);
+  fe_region taps[FE_MAX_RANK];
+  for (unsigned i = 0; i < last; ++i) {
+    taps[i] = fe_for_begin(ir, s->first[i], s->last[i], one, 0, NULL);
+    MlirValue at =
+        fe_add(ir, fe_mul(ir, s->at[2 + i], fe_index(ir, p->win.stride[i])),
+               fe_mul(ir, taps[i].iv, fe_index(ir, p->win.dilation[i])));
+    s->source[i] = fe_sub(ir, at, s->pad[i]);
+  }
+  fe_region column = fe_for_begin(ir, low, high, one, 0, NULL);
+  s->source[last] = fe_add(ir, base, column.iv);
+  MlirValue sum = fe_load(ir, line, 1, &column.iv);
+  fe_store(ir, kind->step(p, sum, load_tap(p)), line, 1, &column.iv);
+  fe_loop_end(ir, &column);
+  for (unsigned i = last; i-- > 0;)
+    fe_loop_end(ir, &taps[i]);
+}
+
+/// Sum of the columns that element s->i of the piece sees.
+static MlirValue sum_window(pool *p, const pool_kind *kind, MlirValue line) {
+  fe_ir *ir = p->ir;
+  fe_sweep *s = &p->s;
+  unsigned last = p->win.n - 1;
+  int64_t kernel = p->win.kernel[last], step = p->win.dilation[last];
+  MlirValue at = fe_mul(ir, s->i, fe_index(ir, p->win.stride[last]));
+  MlirValue sum = fe_load(ir, line, 1, &at);
+  if (kernel <= MAX_UNROLLED) {
+    for (int64_t t = 1; t < kernel; ++t) {
+      MlirValue column = fe_add(ir, at, fe_index(ir, t * step));
+      sum = kind->join(p, sum, fe_load(ir, line, 1, &column));
+    }
+    return sum;
+  }
+  fe_region t = fe_for_begin(ir, fe_index(ir, 1), fe_index(ir, kernel),
+                             fe_index(ir, 1), 1, &sum);
+  MlirValue column = fe_add(ir, at, fe_mul(ir, t.iv, fe_index(ir, step)));
+  sum = kind->join(p, fe_block_arg(t.body, 1), fe_load(ir, line, 1, &column));
+  fe_for_end(ir, &t, 1, &sum);
+  return fe_result(t.op, 0);
+}
+
+/// Adds every tap to the results by itself.
+static void sum_taps(pool *p, const pool_kind *kind) {
+  fe_ir *ir = p->ir;
+  fe_sweep *s = &p->s;
+  MlirValue start = kind->start(p);
+  fe_piece_begin(s);
+  fe_store(ir, start, p->sums, 1, &s->i);
+  fe_piece_end(s);
+  fe_taps_begin(s);
+  fe_tap_begin(s);
+  MlirValue sum = fe_load(ir, p->sums, 1, &s->i);
+  fe_store(ir, kind->step(p, sum, load_tap(p)), p->sums, 1, &s->i);
+  fe_tap_end(s);
+  fe_taps_end(s);
+}
+
 static fe_status lower_kind(fe_lower *l, const char *name,
                             const pool_kind *kind) {
   fe_ir *ir = l->ir;
@@ -185,18 +273,16 @@ static fe_status lower_kind(fe_lower *l, const char *name,
   fe_sweep *s = &p.s;
   MlirValue out = fe_out_empty(l, 0, p.sizes);
   open_kernel(&p, name, 1, &out);
+  int64_t columns = columns_of(&p.win);
+  MlirValue line = {0};
+  if (columns <= MAX_COLUMNS)
+    line = fe_alloca(ir, fe_memref_type(ir, p.compute, 1, &columns));
   fe_sweep_begin(s, &p.k, &p.win, p.k.in[0], p.k.out[0], (MlirValue){0},
                  p.pads);
-  MlirValue start = kind->start(&p);
-  fe_piece_begin(s);
-  fe_store(ir, start, p.sums, 1, &s->i);
-  fe_piece_end(s);
-  fe_taps_begin(s);
-  fe_tap_begin(s);
-  MlirValue sum = fe_load(ir, p.sums, 1, &s->i);
-  fe_store(ir, kind->step(&p, sum, load_tap(&p)), p.sums, 1, &s->i);
-  fe_tap_end(s);
-  fe_taps_end(s);
+  if (fe_is_null(line))
+    sum_taps(&p, kind);
+  else
+    sum_columns(&p, kind, line);
   if (kind->finish == finish_average) {
     p.count = fe_index(ir, 1);
     for (unsigned i = 0; i + 1 < p.win.n; ++i)
@@ -204,8 +290,9 @@ static fe_status lower_kind(fe_lower *l, const char *name,
   }
   fe_piece_begin(s);
   s->at[1 + p.win.n] = s->x;
-  MlirValue v = kind->finish(&p, fe_load(ir, p.sums, 1, &s->i));
-  fe_put(&p.k, v, p.k.out[0], p.type, 2 + p.win.n, s->at);
+  MlirValue sum = fe_is_null(line) ? fe_load(ir, p.sums, 1, &s->i)
+                                   : sum_window(&p, kind, line);
+  fe_put(&p.k, kind->finish(&p, sum), p.k.out[0], p.type, 2 + p.win.n, s->at);
   fe_piece_end(s);
   fe_sweep_end(s);
   close_kernel(&p);
@@ -274,17 +361,17 @@ static fe_status lower_max_indices(fe_lower *l) {
 }
 
 static fe_status lower_max(fe_lower *l) {
-  static const pool_kind kind = {lowest, step_max, finish_same};
+  static const pool_kind kind = {lowest, step_max, step_max, finish_same};
   if (fe_n_uses(fe_result(l->op, 1)))
     return lower_max_indices(l);
   return lower_kind(l, "max_pool", &kind);
 }
 static fe_status lower_average(fe_lower *l) {
-  static const pool_kind kind = {nothing, step_sum, finish_average};
+  static const pool_kind kind = {nothing, step_sum, step_sum, finish_average};
   return lower_kind(l, "average_pool", &kind);
 }
 static fe_status lower_lp(fe_lower *l) {
-  static const pool_kind kind = {nothing, step_power, finish_root};
+  static const pool_kind kind = {nothing, step_power, step_sum, finish_root};
   return lower_kind(l, "lp_pool", &kind);
 }
 
