@@ -15,6 +15,10 @@
 // done already (computing an element twice is harmless). Columns that do not
 // fill vectors are masked. So no element is ever computed by scalar code.
 //
+// Products of integers (krnl.integer_contract) are the same with elements of 32
+// bits that hold several numbers along K: a multiply-add is then a dot product
+// of those (dot.c).
+//
 // Where K is long, it is cut into blocks; accumulators wait in scratch memory,
 // apart for every tile, so that overlapping tiles stay right.
 //
@@ -37,7 +41,8 @@ typedef struct contract {
   bool trans_a;
   bool collapsed; // the batch dims of A are rows: B has none
   unsigned n_batch;
-  MlirType elem;
+  MlirType elem, acc; // of A and B; of sums
+  fe_dot dot;
   int64_t width;   // of a panel
   int64_t m, n, k; // FE_DYN when unknown
   MlirValue M, N, K;
@@ -186,7 +191,7 @@ static void step(contract *c, const tile_place *p, const tile *t,
     x = fe_splat(ir, x, c->p.lanes);
     for (unsigned j = 0; j < t->vectors; ++j) {
       MlirValue *to = &acc[i * t->vectors + j];
-      *to = fe_vfma(&c->g, x, b[j], *to);
+      *to = fe_vdot(&c->g, c->dot, x, b[j], *to);
     }
   }
 }
@@ -203,8 +208,8 @@ static MlirValue waiting_at(contract *c, const tile *t, unsigned i,
 static void start_values(contract *c, const tile_place *p, tile *t) {
   fe_ir *ir = c->g.ir;
   unsigned n = t->height * t->vectors;
-  MlirType vec = fe_vector_type(ir, c->p.lanes, c->elem);
-  MlirValue zero = fe_float(ir, vec, 0);
+  MlirType vec = fe_vector_type(ir, c->p.lanes, c->acc);
+  MlirValue zero = fe_number(ir, vec, 0);
   for (unsigned i = 0; i < n; ++i)
     t->acc[i] = zero;
   if (fe_is_null(p->is_first))
@@ -599,7 +604,9 @@ static fe_status read_shapes(contract *c) {
   if (fe_gen_operand(g, 0, &c->a) || fe_gen_operand(g, 1, &c->b) ||
       fe_epilogue_parse(&c->e, g))
     return fe_gen_abandon(g);
-  const char *form = fe_attr_str(ir->arena, g->root, "b", "");
+  bool integers = fe_op_is(g->root, "krnl.integer_contract");
+  const char *form =
+      fe_attr_str(ir->arena, g->root, "b", integers ? "panels" : "");
   unsigned f = 0;
   while (f < FE_COUNT(forms) && strcmp(forms[f], form))
     ++f;
@@ -609,8 +616,16 @@ static fe_status read_shapes(contract *c) {
   c->trans_a = fe_attr_i64(g->root, "trans_a", 0) != 0;
   MlirValue a = g->arg[c->a], b = g->arg[c->b];
   c->elem = fe_elem_of(a);
-  if (!mlirTypeEqual(c->elem, ir->f32) && !mlirTypeEqual(c->elem, ir->f64))
+  c->acc = fe_elem_of(fe_result(g->root, 0));
+  if (integers) {
+    c->dot = fe_dot_named(fe_attr_str(ir->arena, g->root, "dot", ""));
+    if (c->dot == FE_DOT_NONE || !mlirTypeEqual(c->elem, ir->i32) ||
+        !mlirTypeEqual(c->acc, ir->i32))
+      return bad(c, "integers of unknown form");
+  } else if (!mlirTypeEqual(c->elem, ir->f32) &&
+             !mlirTypeEqual(c->elem, ir->f64)) {
     return bad(c, "element type is neither f32 nor f64");
+  }
   unsigned a_rank = fe_rank(a), b_rank = fe_rank(b);
   unsigned inner = c->form == B_PANELS ? 3 : 2;
   if (g->rank < 2 || a_rank < 2 || b_rank < inner || a_rank > g->rank ||
@@ -638,7 +653,8 @@ static fe_status read_shapes(contract *c) {
   }
   c->n = fe_static_dim(g->dest, g->rank - 1);
   c->N = fe_dim(ir, g->dest, g->rank - 1);
-  if (c->form == B_PANELS && (c->n == FE_DYN || c->k == FE_DYN))
+  if (c->dot == FE_DOT_NONE && c->form == B_PANELS &&
+      (c->n == FE_DYN || c->k == FE_DYN))
     return bad(c, "constant panels of unknown size");
   return FE_OK;
 }
@@ -667,7 +683,7 @@ static void allocate(contract *c) {
   }
   if (c->p.k_block) {
     int64_t size = waiting_size(c);
-    c->waiting = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
+    c->waiting = fe_alloca(ir, fe_memref_type(ir, c->acc, 1, &size));
   }
 }
 
@@ -687,7 +703,8 @@ static void set_extent(contract *c) {
   count = fe_dim_mul(count, fe_dim_ceildiv(m, block));
   count = fe_dim_mul(count, fe_dim_ceildiv(n, width));
   MlirAffineExpr rows = c->m == FE_DYN ? m : block;
-  fe_gen_explain(g, "outer products", fe_contract_explain(ir->arena, &c->p));
+  fe_gen_explain(g, fe_dot_explain(c->dot),
+                 fe_contract_explain(ir->arena, &c->p));
   // What is not whole tiles makes all of them a little lower.
   int64_t height = c->p.rows, tiles = (c->p.row_block + height - 1) / height;
   if (c->m != FE_DYN && tiles && c->m % c->p.row_block == 0)

@@ -155,6 +155,20 @@ MlirValue fe_dot_word(const fe_gen *g, MlirValue bytes, MlirValue word,
                       unsigned lanes, bool flip);
 MlirValue fe_dot_bytes(const fe_gen *g, MlirValue acc, MlirValue x,
                        MlirValue w);
+/// Multiply-adds of elements of 32 bits that hold several numbers: what a * b
+/// is.
+typedef enum fe_dot {
+  FE_DOT_NONE, // one number: fe_vfma
+  FE_DOT_U8S8, // four bytes of a, unsigned, times four of b, signed
+  FE_DOT_S16   // two numbers of 16 bits of each, signed
+} fe_dot;
+/// By the attribute `dot`: "bytes", "pairs"; FE_DOT_NONE: unknown.
+fe_dot fe_dot_named(const char *name);
+const char *fe_dot_name(fe_dot dot);
+const char *fe_dot_explain(fe_dot dot);
+/// a * b + c of vectors. Sums of 32 bits wrap around, nothing saturates.
+MlirValue fe_vdot(const fe_gen *g, fe_dot dot, MlirValue a, MlirValue b,
+                  MlirValue c);
 /// Lanes of `elem` in a vector register.
 unsigned fe_gen_lanes(const fe_gen *g, MlirType elem);
 /// Transposes n vectors of n lanes (n a power of two) by shuffles, in place.
@@ -208,6 +222,8 @@ char *fe_contract_explain(fe_arena *arena, const fe_contract_plan *p);
 /// Width of the panels [P][K][width] that krnl.contract takes as constant B of
 /// n columns (attribute b = "panels") on this target.
 unsigned fe_contract_panel(const fe_target *t, unsigned elem_bits, int64_t n);
+/// How krnl.integer_contract is best done; *numbers: in an element of 32 bits.
+fe_dot fe_dot_choose(const fe_target *t, unsigned *numbers);
 /// B [batch][K][N], or [batch][N][K] when `transposed`, of f32 or f64, as
 /// panels [batch][ceil(N / width)][K][width], zero-padded: a new blob, named
 /// after that of B.

@@ -14,42 +14,6 @@ MlirValue fe_vfma(const fe_gen *g, MlirValue a, MlirValue b, MlirValue c) {
                         : fe_add(g->ir, fe_mul(g->ir, a, b), c);
 }
 
-MlirValue fe_dot_word(const fe_gen *g, MlirValue bytes, MlirValue word,
-                      unsigned lanes, bool flip) {
-  fe_ir *ir = g->ir;
-  MlirValue at = fe_mul(ir, word, fe_index(ir, FE_DOT_BYTES));
-  MlirValue four = fe_vload(ir, FE_DOT_BYTES, bytes, FE_IDX(at));
-  MlirValue one = fe_first(FE_OP(ir, "vector.bitcast", FE_VALUES(four),
-                                 FE_TYPES(fe_vector_type(ir, 1, ir->i32))));
-  one = fe_first(
-      FE_OP(ir, "vector.extract", FE_VALUES(one), FE_TYPES(ir->i32),
-            FE_ATTRS(fe_at_i64s(ir, "static_position", 1, (int64_t[]){0}))));
-  MlirValue x = fe_splat(ir, one, lanes);
-  return flip ? fe_xor(ir, x, fe_int(ir, mlirValueGetType(x), -2139062144)) : x;
-}
-
-MlirValue fe_dot_bytes(const fe_gen *g, MlirValue acc, MlirValue x,
-                       MlirValue w) {
-  fe_ir *ir = g->ir;
-  MlirType type = mlirValueGetType(acc);
-  int64_t lanes = mlirShapedTypeGetDimSize(type, 0);
-  MlirType bytes = fe_vector_type(ir, lanes * FE_DOT_BYTES, ir->i8);
-  MlirValue a =
-      fe_first(FE_OP(ir, "vector.bitcast", FE_VALUES(x), FE_TYPES(bytes)));
-  MlirValue b =
-      fe_first(FE_OP(ir, "vector.bitcast", FE_VALUES(w), FE_TYPES(bytes)));
-  const char *name =
-      fe_printf(ir->arena, "llvm.x86.avx512.vpdpbusd.%u", (unsigned)lanes * 32);
-  int32_t segments[2] = {3, 0};
-  return fe_first(
-      FE_OP(ir, "llvm.call_intrinsic", FE_VALUES(acc, a, b), FE_TYPES(type),
-            FE_ATTRS(fe_at_str(ir, "intrin", name),
-                     fe_named(ir, "op_bundle_sizes",
-                              mlirDenseI32ArrayGet(ir->ctx, 0, NULL)),
-                     fe_named(ir, "operandSegmentSizes",
-                              mlirDenseI32ArrayGet(ir->ctx, 2, segments)))));
-}
-
 unsigned fe_gen_lanes(const fe_gen *g, MlirType elem) {
   unsigned bits = fe_dtype_bits(fe_dtype_of_elem(elem));
   unsigned lanes = bits ? g->target->vector_bits / bits : 4;

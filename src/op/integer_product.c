@@ -3,24 +3,68 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Method: both operands less their zero points fit into 16 bits; B is laid out
-// by columns, when compiling if it is constant. Then every result is a dot
-// product of two contiguous rows, which LLVM turns into multiply-add
-// instructions of 16-bit pairs. An item is a block of rows by a block of
-// columns, so that the columns stay in cache; four columns share the loads of
-// a row.
+// Method: krnl.integer_contract, with B in panels. Where the processor has dot
+// products of bytes, A is taken as unsigned and B as signed, by flipping the
+// sign bits and moving the zero points by 128 where they are the other kind;
+// what zero points change follows from the sums of B's columns and of A's rows,
+// the latter needed only where B has a zero point:
+//
+//   sum (a - za)(b - zb) = sum a b - za (sum b - K zb) - zb sum a
+//
+// Both are subtracted behind the product, by its kernel. Elsewhere both
+// operands less their zero points become numbers of 16 bits, whose products are
+// exact.
 //
 //===----------------------------------------------------------------------===//
-#include "op/product.h"
+#include "op/integer_product.h"
+#include "op/lowering.h"
 
 #include <string.h>
 
-#define ROWS 64
-#define COLUMNS 32
-#define TOGETHER 4
+typedef struct product {
+  fe_lower *l;
+  const fe_matrices *m;
+  const unsigned *operands;
+  fe_integer_panels p;
+  MlirValue za, zb; // null: absent
+  MlirValue k;      // index
+} product;
+
+enum { A, B, A_ZERO, B_ZERO }; // of `operands`
+
+static fe_dtype type_of(const product *p, unsigned which) {
+  return p->l->in_type[p->operands[which]];
+}
+
+static MlirValue zero_point(const product *p, unsigned which) {
+  unsigned i = p->operands[which];
+  return i < p->l->n_in ? p->l->in[i] : (MlirValue){0};
+}
+
+static bool constant_of(const product *p, unsigned which, fe_const *c) {
+  return fe_const_of(p->l->ir, fe_operand(p->l->op, p->operands[which]), c);
+}
+
+/// Whether a zero point is sure to be one number.
+static bool is_single(MlirValue z) {
+  bool one = true;
+  for (unsigned i = 0; i < fe_rank(z); ++i)
+    one &= fe_static_dim(z, i) == 1;
+  return one;
+}
+
+/// One number per row as a column; what has more dims has v's already.
+static MlirValue per_row(fe_lower *l, MlirValue z) {
+  if (fe_rank(z) != 1 || is_single(z))
+    return z;
+  MlirValue sizes[2] = {fe_size(l, z, 0), fe_index(l->ir, 1)};
+  return fe_reshape(l, z, fe_elem_of(z), 2, sizes);
+}
+
+//===-- Elements ------------------------------------------------------------//
 
 typedef struct signs {
-  bool x, zero;
+  bool x, zero; // signed
 } signs;
 
 static MlirValue difference(fe_ir *ir, const MlirValue *x, const void *user) {
@@ -28,194 +72,298 @@ static MlirValue difference(fe_ir *ir, const MlirValue *x, const void *user) {
   return fe_sub(ir, fe_convert(ir, x[0], ir->i16, !s->x, false),
                 fe_convert(ir, x[1], ir->i16, !s->zero, false));
 }
+
 static MlirValue widened(fe_ir *ir, const MlirValue *x, const void *user) {
   const signs *s = user;
   return fe_convert(ir, x[0], ir->i16, !s->x, false);
 }
 
-/// v - zero as i16. A zero point per row is [M], or has v's rank already.
-static MlirValue less_zero(fe_lower *l, MlirValue v, unsigned operand,
-                           unsigned zero, bool rows) {
-  fe_dtype t = l->in_type[operand];
-  signs s = {fe_dtype_is_signed(t), true};
-  MlirValue z = zero < l->n_in ? l->in[zero] : (MlirValue){0};
+static MlirValue flipped(fe_ir *ir, const MlirValue *x, const void *user) {
+  (void)user;
+  return fe_xor(ir, x[0], fe_int(ir, ir->i8, -128));
+}
+
+static MlirValue unsigned_i32(fe_ir *ir, const MlirValue *x, const void *user) {
+  (void)user;
+  return fe_convert(ir, x[0], ir->i32, true, false);
+}
+
+/// v - zero as i16.
+static MlirValue less_zero(fe_lower *l, MlirValue v, fe_dtype t, MlirValue z,
+                           fe_dtype zero_type) {
+  signs s = {fe_dtype_is_signed(t), fe_dtype_is_signed(zero_type)};
   if (fe_is_null(z))
     return fe_map1(l, v, t, FE_I16, widened, &s);
-  s.zero = fe_dtype_is_signed(l->in_type[zero]);
-  if (rows && fe_rank(z) == 1) {
-    MlirValue sizes[2] = {fe_size(l, z, 0), fe_index(l->ir, 1)};
-    z = fe_reshape(l, z, fe_elem_of(z), 2, sizes);
-  }
   MlirValue sizes[FE_MAX_RANK], in[2] = {v, z};
-  fe_dtype types[2] = {t, l->in_type[zero]};
+  fe_dtype types[2] = {t, zero_type};
   fe_sizes_of(l, v, sizes);
   return fe_pointwise(l, fe_rank(v), sizes, 2, in, types, FE_I16, difference,
                       &s);
 }
 
-/// Constant B less a constant zero point as [batch][N][K]; null: not constant.
-static MlirValue constant_columns(fe_lower *l, MlirValue b, unsigned operand,
-                                  unsigned zero) {
+//===-- A -------------------------------------------------------------------//
+
+/// Rows of whole elements: what is added repeats the last number.
+static MlirValue padded(product *p, MlirValue a, fe_dtype t, MlirValue steps) {
+  fe_lower *l = p->l;
   fe_ir *ir = l->ir;
-  fe_const c, z = {0};
-  unsigned rank = fe_rank(b);
-  bool has_zero = zero < l->n_in && !fe_is_null(l->in[zero]);
-  if (!fe_const_of(ir, fe_operand(l->op, operand), &c) ||
-      (has_zero && !fe_const_of(ir, fe_operand(l->op, zero), &z)))
-    return (MlirValue){0};
-  int64_t dims[FE_MAX_RANK], batch = 1;
-  for (unsigned i = 0; i < rank; ++i) {
-    dims[i] = fe_static_dim(b, i);
-    batch *= i + 2 < rank ? dims[i] : 1;
-  }
-  int64_t k = dims[rank - 2], n = dims[rank - 1];
-  if (has_zero && z.count != 1 && z.count != n)
-    return (MlirValue){0};
-  size_t size = (size_t)(batch * n * k) * sizeof(int16_t);
-  int16_t *data = fe_alloc(ir->arena, size + 1), *to = data;
-  for (int64_t i = 0; i < batch; ++i)
-    for (int64_t y = 0; y < n; ++y)
-      for (int64_t x = 0; x < k; ++x) {
-        int64_t less = has_zero ? fe_const_i64(&z, z.count == 1 ? 0 : y) : 0;
-        *to++ = (int16_t)(fe_const_i64(&c, (i * k + x) * n + y) - less);
-      }
-  dims[rank - 2] = n;
-  dims[rank - 1] = k;
-  const fe_blob *blob = fe_blob_add(ir->blobs, "integers", data, size, NULL, 0);
-  MlirType type = fe_tensor_plain(ir, ir->i16, rank, dims);
+  unsigned rank = fe_rank(a);
+  MlirValue sizes[FE_MAX_RANK], at[FE_MAX_RANK];
+  int64_t k;
+  if (fe_size_known(p->k, &k) && k % p->p.numbers == 0)
+    return a;
+  fe_sizes_of(l, a, sizes);
+  sizes[rank - 1] = fe_mul(ir, steps, fe_index(ir, p->p.numbers));
+  fe_generic *g = fe_generic_begin(l, rank, sizes, 0, NULL, NULL, NULL);
+  for (unsigned i = 0; i < rank; ++i)
+    at[i] = fe_iter(g, i);
+  at[rank - 1] = fe_min(ir, at[rank - 1], fe_sub(ir, p->k, fe_index(ir, 1)));
+  return fe_generic_end(g, t, fe_at(g, a, t, rank, at));
+}
+
+/// A in the form of the contraction.
+static MlirValue left(product *p, MlirValue a) {
+  fe_lower *l = p->l;
+  fe_ir *ir = l->ir;
+  fe_dtype t = type_of(p, A);
+  unsigned rank = fe_rank(a);
+  MlirValue steps = fe_ceildiv(ir, p->k, fe_index(ir, p->p.numbers));
+  a = padded(p, a, t, steps);
+  if (p->p.dot == FE_DOT_S16)
+    a = less_zero(l, a, t, fe_is_null(p->za) ? p->za : per_row(l, p->za),
+                  fe_is_null(p->za) ? t : type_of(p, A_ZERO));
+  else if (t == FE_I8)
+    a = fe_map1(l, a, FE_I8, FE_U8, flipped, NULL);
+  MlirValue sizes[FE_MAX_RANK];
+  fe_sizes_of(l, a, sizes);
+  sizes[rank - 1] = steps;
+  return fe_reshape(l, a, ir->i32, rank, sizes);
+}
+
+//===-- B -------------------------------------------------------------------//
+
+/// Sums of the columns of constant bytes as they are in the panels.
+static MlirValue constant_sums(product *p, const fe_integer_constant *c,
+                               unsigned rank, const int64_t *dims) {
+  fe_ir *ir = p->l->ir;
+  const uint8_t *data = c->data.data;
+  bool flip = p->p.flip;
+  int32_t *sums = FE_NEW_N(ir->arena, int32_t, (size_t)(c->batch * c->n) + 1);
+  for (int64_t i = 0; i < c->batch; ++i)
+    for (int64_t x = 0; x < c->k; ++x)
+      for (int64_t y = 0; y < c->n; ++y)
+        sums[i * c->n + y] +=
+            (int8_t)(data[(i * c->k + x) * c->n + y] ^ (flip ? 0x80 : 0));
+  int64_t size[FE_MAX_RANK];
+  memcpy(size, dims, rank * sizeof *size);
+  size[rank - 2] = 1;
+  const fe_blob *blob =
+      fe_blob_add(ir->blobs, "integer.sums", sums,
+                  (size_t)(c->batch * c->n) * sizeof *sums, NULL, 0);
+  MlirType type = fe_tensor_plain(ir, ir->i32, rank, size);
   return fe_first(FE_OP(ir, "krnl.weight", FE_TYPES(type),
                         FE_ATTRS(fe_at_str(ir, "blob", blob->name))));
 }
 
-static MlirValue transposed(fe_lower *l, MlirValue b) {
-  fe_ir *ir = l->ir;
+/// Constant B; false: it is not, or its zero point is not where that is needed.
+static bool constant_right(product *p, MlirValue b) {
+  fe_integer_constant c = {.batch = 1};
   unsigned rank = fe_rank(b);
-  MlirValue sizes[FE_MAX_RANK];
-  MlirAffineExpr e[FE_MAX_RANK];
-  fe_sizes_of(l, b, sizes);
-  MlirValue k = sizes[rank - 2];
-  sizes[rank - 2] = sizes[rank - 1];
-  sizes[rank - 1] = k;
-  for (unsigned i = 0; i < rank; ++i)
-    e[i] = mlirAffineDimExprGet(ir->ctx, i);
-  MlirAffineExpr last = e[rank - 1];
-  e[rank - 1] = e[rank - 2];
-  e[rank - 2] = last;
-  MlirAffineMap map = mlirAffineMapGet(ir->ctx, rank, 0, rank, e);
-  fe_dtype t = FE_I16;
-  fe_generic *g = fe_generic_begin(l, rank, sizes, 1, &b, &t, &map);
-  return fe_generic_end(g, t, fe_arg(g, 0));
+  int64_t dims[FE_MAX_RANK];
+  bool pairs = p->p.dot == FE_DOT_S16;
+  if (rank == FE_MAX_RANK || !constant_of(p, B, &c.data) ||
+      (pairs && !fe_is_null(p->zb) && !constant_of(p, B_ZERO, &c.zero)))
+    return false;
+  for (unsigned i = 0; i < rank; ++i) {
+    dims[i] = fe_static_dim(b, i);
+    c.batch *= i + 2 < rank ? dims[i] : 1;
+  }
+  c.k = dims[rank - 2];
+  c.n = dims[rank - 1];
+  if (c.zero.count > 1 && (c.zero.count != c.n || fe_rank(p->zb) != 1))
+    return false;
+  fe_integer_pack_constant(p->l, &p->p, &c, rank, dims);
+  bool shifted = !fe_is_null(p->za) || type_of(p, A) == FE_I8;
+  if (!pairs && shifted)
+    p->p.sums = constant_sums(p, &c, rank, dims);
+  return true;
 }
 
-//===-- The kernel ----------------------------------------------------------//
-
-typedef struct integer {
-  fe_ir *ir;
-  MlirValue a, b, out; // memrefs
-  unsigned n_batch;
-  MlirValue batch[FE_MAX_RANK]; // subscripts
-} integer;
-
-/// Subscripts of an operand: its batch dims, dims of size 1 broadcast.
-static unsigned subscripts(const integer *p, MlirValue m, MlirValue x,
-                           MlirValue y, MlirValue *idx) {
-  fe_ir *ir = p->ir;
-  unsigned rank = fe_rank(m), own = rank - 2;
-  for (unsigned i = 0; i < own; ++i) {
-    MlirValue one = fe_cmp(ir, FE_EQ, fe_dim(ir, m, i), fe_index(ir, 1));
-    idx[i] =
-        fe_select(ir, one, fe_index(ir, 0), p->batch[p->n_batch - own + i]);
-  }
-  idx[own] = x;
-  idx[own + 1] = y;
-  return rank;
+static void right(product *p, MlirValue b) {
+  if (constant_right(p, b))
+    return;
+  if (p->p.dot == FE_DOT_S16)
+    b = less_zero(p->l, b, type_of(p, B), p->zb,
+                  fe_is_null(p->zb) ? type_of(p, B) : type_of(p, B_ZERO));
+  fe_integer_pack(p->l, &p->p, b);
 }
 
-/// Results of row x, columns [y, y + TOGETHER); columns beyond the last one
-/// are the last one again.
-static void dot_products(const integer *p, MlirValue x, MlirValue y,
-                         MlirValue last) {
-  fe_ir *ir = p->ir;
-  MlirValue idx[FE_MAX_RANK], column[TOGETHER], acc[TOGETHER];
-  for (unsigned c = 0; c < TOGETHER; ++c) {
-    column[c] = fe_min(ir, fe_add(ir, y, fe_index(ir, c)), last);
-    acc[c] = fe_int(ir, ir->i32, 0);
-  }
-  MlirValue size = fe_dim(ir, p->a, fe_rank(p->a) - 1);
-  fe_region k =
-      fe_for_begin(ir, fe_index(ir, 0), size, fe_index(ir, 1), TOGETHER, acc);
-  unsigned n = subscripts(p, p->a, x, k.iv, idx);
-  MlirValue a =
-      fe_convert(ir, fe_load(ir, p->a, n, idx), ir->i32, false, false);
-  for (unsigned c = 0; c < TOGETHER; ++c) {
-    n = subscripts(p, p->b, column[c], k.iv, idx);
-    MlirValue b =
-        fe_convert(ir, fe_load(ir, p->b, n, idx), ir->i32, false, false);
-    acc[c] = fe_add(ir, fe_block_arg(k.body, 1 + c), fe_mul(ir, a, b));
-  }
-  fe_for_end(ir, &k, TOGETHER, acc);
-  for (unsigned c = 0; c < TOGETHER; ++c) {
-    n = subscripts(p, p->out, x, column[c], idx);
-    fe_store(ir, fe_result(k.op, c), p->out, n, idx);
-  }
+//===-- Zero points ---------------------------------------------------------//
+
+/// Inputs of what is subtracted, in this order, as far as they are there.
+enum { SUM, SUMS, ZA, ZB, ROWS };
+typedef struct correction {
+  bool has[5];
+  signs signs;     // of zero points: of A, of B
+  int32_t a, b;    // added to them; -128 from B's
+  MlirValue steps; // K, index
+  bool subtract;   // from SUM
+} correction;
+
+/// za (sums - K zb)
+static MlirValue shift_of(fe_ir *ir, const correction *c, MlirValue sums,
+                          MlirValue za, MlirValue zb) {
+  if (!fe_is_null(zb))
+    sums =
+        fe_sub(ir, sums,
+               fe_mul(ir, zb, fe_convert(ir, c->steps, ir->i32, false, false)));
+  return fe_mul(ir, za, sums);
 }
 
-static MlirValue product(fe_lower *l, MlirValue a, MlirValue b, unsigned rank,
-                         const MlirValue *sizes) {
-  fe_ir *ir = l->ir;
-  MlirValue dest = fe_tensor_empty(l, FE_I32, rank, sizes), in[2] = {a, b};
-  fe_kernel k;
-  fe_kernel_begin(&k, l, "integer_product", 2, in, 1, &dest, 0, NULL);
-  integer p = {.ir = ir,
-               .a = k.in[0],
-               .b = k.in[1],
-               .out = k.out[0],
-               .n_batch = rank - 2};
-  MlirValue one = fe_index(ir, 1), rows = fe_index(ir, ROWS),
-            columns = fe_index(ir, COLUMNS);
-  MlirValue m = fe_dim(ir, p.out, rank - 2), n = fe_dim(ir, p.out, rank - 1);
-  fe_region item = fe_for_begin(ir, k.begin, k.end, one, 0, NULL);
-  MlirValue across = fe_ceildiv(ir, n, columns);
-  MlirValue down = fe_ceildiv(ir, m, rows);
-  MlirValue y = fe_mul(ir, fe_remu(ir, item.iv, across), columns);
-  MlirValue rest = fe_divu(ir, item.iv, across);
-  MlirValue x = fe_mul(ir, fe_remu(ir, rest, down), rows);
-  rest = fe_divu(ir, rest, down);
-  for (unsigned d = p.n_batch; d-- > 0;) {
-    MlirValue size = fe_dim(ir, p.out, d);
-    p.batch[d] = fe_remu(ir, rest, size);
-    rest = fe_divu(ir, rest, size);
+static MlirValue corrected(fe_ir *ir, const MlirValue *x, const void *user) {
+  const correction *c = user;
+  MlirValue in[5] = {{0}}, v;
+  for (unsigned i = 0, n = 0; i < 5; ++i)
+    if (c->has[i])
+      in[i] = x[n++];
+  MlirValue za = fe_int(ir, ir->i32, c->a), zb = {0};
+  if (c->has[ZA])
+    za = fe_add(ir, za, fe_convert(ir, in[ZA], ir->i32, !c->signs.x, false));
+  if (c->has[ZB])
+    zb = fe_add(ir, fe_int(ir, ir->i32, c->b),
+                fe_convert(ir, in[ZB], ir->i32, !c->signs.zero, false));
+  else if (c->b)
+    zb = fe_int(ir, ir->i32, c->b);
+  if (!c->has[SUM]) // the shift alone, for all rows
+    return shift_of(ir, c, in[SUMS], za, zb);
+  v = in[SUM];
+  if (c->has[SUMS]) // a shift already, or one per row
+    v = fe_sub(ir, v,
+               c->subtract ? in[SUMS] : shift_of(ir, c, in[SUMS], za, zb));
+  if (c->has[ROWS])
+    v = fe_sub(ir, v, fe_mul(ir, zb, in[ROWS]));
+  return v;
+}
+
+/// One number for all columns of a matrix, or a vector of them: in numpy's
+/// way, as it is.
+static MlirValue apply(product *p, correction *c, unsigned rank,
+                       const MlirValue *sizes, const MlirValue v[5]) {
+  MlirValue in[5];
+  fe_dtype types[5];
+  unsigned n = 0;
+  for (unsigned i = 0; i < 5; ++i)
+    if (c->has[i]) {
+      types[n] = i == ZA   ? type_of(p, A_ZERO)
+                 : i == ZB ? type_of(p, B_ZERO)
+                           : FE_I32;
+      in[n++] = v[i];
+    }
+  return fe_pointwise(p->l, rank, sizes, n, in, types, FE_I32, corrected, c);
+}
+
+/// Whether B's zero point, of signed bytes, is known to be 0.
+static bool no_zero(const product *p) {
+  int64_t flip = p->p.flip ? 128 : 0;
+  fe_const c;
+  if (fe_is_null(p->zb))
+    return !flip;
+  if (!constant_of(p, B_ZERO, &c))
+    return false;
+  for (int64_t i = 0; i < c.count; ++i)
+    if (fe_const_i64(&c, i) != flip)
+      return false;
+  return true;
+}
+
+static MlirValue row_sums(product *p, MlirValue a) {
+  if (type_of(p, A) == FE_I8)
+    a = fe_map1(p->l, a, FE_I8, FE_U8, flipped, NULL);
+  const fe_reduction add = {
+      .type = FE_I32, .element = unsigned_i32, .combine = fe_element_add};
+  return fe_reduce(p->l, a, FE_U8, 1u << (fe_rank(a) - 1), true, &add);
+}
+
+/// The sums of bytes less what their zero points make.
+static MlirValue less_zeros(product *p, MlirValue a, MlirValue sum) {
+  fe_lower *l = p->l;
+  const fe_matrices *m = p->m;
+  bool za = !fe_is_null(p->za), a_signed = type_of(p, A) == FE_I8;
+  bool shifted = za || a_signed, zb = !no_zero(p);
+  fe_const zero;
+  double number;
+  // A zero point of 0 that is known.
+  if (za && !a_signed && constant_of(p, A_ZERO, &zero) && zero.count == 1 &&
+      fe_const_scalar(l->ir, fe_operand(l->op, p->operands[A_ZERO]), &number))
+    shifted = number != 0;
+  if (!shifted && !zb)
+    return sum;
+  correction c = {
+      .a = a_signed ? 128 : 0, .b = zb && p->p.flip ? -128 : 0, .steps = p->k};
+  c.signs =
+      (signs){za && fe_dtype_is_signed(type_of(p, A_ZERO)),
+              !fe_is_null(p->zb) && fe_dtype_is_signed(type_of(p, B_ZERO))};
+  c.has[ZB] = zb && !fe_is_null(p->zb);
+  MlirValue v[5] = {sum, p->p.sums, za ? per_row(l, p->za) : p->za, p->zb};
+  c.has[SUMS] = shifted;
+  c.has[ZA] = shifted && za;
+  if (shifted && (!za || is_single(p->za))) {
+    // The same for all rows: found once.
+    MlirValue sizes[FE_MAX_RANK];
+    unsigned rank = fe_rank(p->p.sums);
+    fe_sizes_of(l, p->p.sums, sizes);
+    v[SUMS] = apply(p, &c, rank, sizes, v);
+    c.has[ZA] = false;
+    c.subtract = true;
   }
-  MlirValue x_end = fe_min(ir, fe_add(ir, x, rows), m);
-  MlirValue y_end = fe_min(ir, fe_add(ir, y, columns), n);
-  fe_region row = fe_for_begin(ir, x, x_end, one, 0, NULL);
-  fe_region column =
-      fe_for_begin(ir, y, y_end, fe_index(ir, TOGETHER), 0, NULL);
-  dot_products(&p, row.iv, column.iv, fe_sub(ir, n, one));
-  fe_loop_end(ir, &column);
-  fe_loop_end(ir, &row);
-  fe_loop_end(ir, &item);
-  MlirAffineExpr items = fe_dim_const(ir, 1);
-  for (unsigned d = 0; d < p.n_batch; ++d)
-    items = fe_dim_mul(items, fe_kernel_dim(&k, 2, d));
-  items = fe_dim_mul(items, fe_dim_ceildiv(fe_kernel_dim(&k, 2, rank - 2),
-                                           fe_dim_const(ir, ROWS)));
-  items = fe_dim_mul(items, fe_dim_ceildiv(fe_kernel_dim(&k, 2, rank - 1),
-                                           fe_dim_const(ir, COLUMNS)));
-  MlirAffineExpr size = fe_kernel_dim(&k, 0, fe_rank(a) - 1);
-  fe_kernel_end(&k, items,
-                fe_dim_mul(size, fe_dim_const(ir, ROWS * COLUMNS / 4)));
-  return k.result[0];
+  c.has[SUM] = true;
+  c.has[ZB] &= zb;
+  c.has[ROWS] = zb;
+  if (c.subtract && !zb)
+    c.has[ZB] = false;
+  if (zb)
+    v[ROWS] = row_sums(p, a);
+  return apply(p, &c, m->rank, m->sizes, v);
+}
+
+//===-- The product ---------------------------------------------------------//
+
+/// Nothing to be computed: numbers of 32 bits as any others.
+static MlirValue of_nothing(product *p) {
+  fe_lower *l = p->l;
+  const fe_matrices *m = p->m;
+  MlirValue a = fe_to_type(l, m->a, type_of(p, A), FE_I32);
+  MlirValue b = fe_to_type(l, m->b, type_of(p, B), FE_I32);
+  return fe_lower_contract(l, a, false, b, false, FE_I32, m->rank, m->sizes);
+}
+
+static bool is_empty(MlirValue v) {
+  for (unsigned i = 0; i < fe_rank(v); ++i)
+    if (fe_static_dim(v, i) == 0)
+      return true;
+  return false;
 }
 
 MlirValue fe_integer_product(fe_lower *l, const fe_matrices *m,
                              const unsigned operands[4]) {
-  MlirValue bytes = fe_byte_product(l, m, operands);
-  if (!fe_is_null(bytes))
-    return bytes;
-  MlirValue a = less_zero(l, m->a, operands[0], operands[2], true);
-  MlirValue b = constant_columns(l, m->b, operands[1], operands[3]);
-  if (fe_is_null(b))
-    b = transposed(l, less_zero(l, m->b, operands[1], operands[3], false));
-  return product(l, a, b, m->rank, m->sizes);
+  fe_ir *ir = l->ir;
+  product p = {.l = l, .m = m, .operands = operands};
+  if (is_empty(m->a) || is_empty(m->b))
+    return of_nothing(&p);
+  p.p.dot = fe_dot_choose(l->target, &p.p.numbers);
+  p.p.flip = p.p.dot == FE_DOT_U8S8 && type_of(&p, B) == FE_U8;
+  p.za = zero_point(&p, A_ZERO);
+  p.zb = zero_point(&p, B_ZERO);
+  bool fixed = fe_static_dim(m->b, fe_rank(m->b) - 2) != FE_DYN;
+  p.k = fixed ? fe_size(l, m->b, fe_rank(m->b) - 2)
+              : fe_size(l, m->a, fe_rank(m->a) - 1);
+  right(&p, m->b);
+  MlirValue a = left(&p, m->a);
+  MlirValue dest = fe_tensor_empty(l, FE_I32, m->rank, m->sizes);
+  MlirType type = mlirValueGetType(dest);
+  MlirValue r = fe_first(FE_OP(
+      ir, "krnl.integer_contract", FE_VALUES(a, p.p.panels, dest),
+      FE_TYPES(type), FE_ATTRS(fe_at_str(ir, "dot", fe_dot_name(p.p.dot)))));
+  fe_note_sizes(l->state, r, m->rank, m->sizes);
+  return p.p.dot == FE_DOT_U8S8 ? less_zeros(&p, m->a, r) : r;
 }

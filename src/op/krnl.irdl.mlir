@@ -266,6 +266,21 @@ irdl.dialect @krnl {
     irdl.attributes {"trans_a" = %integer, "b" = %string}
   }
 
+  // The same of integers of 8 or 16 bits, several along K in each element of
+  // 32 bits: a is [..., M, K'], b panels [..., P, K', width], the sums i32.
+  // dot = "bytes": four bytes, those of a unsigned, those of b signed; "pairs":
+  // two signed numbers of 16 bits.
+  irdl.operation @integer_contract {
+    %a = irdl.base "!builtin.tensor"
+    %b = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %string = irdl.base "#builtin.string"
+    irdl.operands(a: %a, b: %b, dest: %dest)
+    irdl.results(result: %result)
+    irdl.attributes {"dot" = %string}
+  }
+
   // Along dim `axis` of x. kind = "softmax", "log_softmax", "layer_norm",
   // "rms_norm". Norms: y = (x - mean) / sqrt(variance + epsilon) * scale + bias,
   // the parameters scale and bias (0, 1 or 2 operands) have one dim, the

@@ -32,9 +32,5 @@ MlirValue fe_matrices_result(fe_lower *l, const fe_matrices *m, MlirValue r);
 /// of the op in the order A, B, A's and B's zero point; those may be absent.
 MlirValue fe_integer_product(fe_lower *l, const fe_matrices *m,
                              const unsigned operands[4]);
-/// The same by the processor's dot products of bytes; null where those do not
-/// do: B must be constant, and A have one zero point.
-MlirValue fe_byte_product(fe_lower *l, const fe_matrices *m,
-                          const unsigned operands[4]);
 
 #endif

@@ -52,8 +52,12 @@ typedef struct fe_grouping {
 
 /// Roots whose generators apply an epilogue.
 static const char *const takes_epilogue[] = {
-    "krnl.conv",     "krnl.contract",   "krnl.depthwise", "krnl.pool",
-    "krnl.winograd", "krnl.interleave", "krnl.widen",     "krnl.conv_bytes"};
+    "krnl.conv",  "krnl.contract",   "krnl.depthwise",
+    "krnl.pool",  "krnl.winograd",   "krnl.interleave",
+    "krnl.widen", "krnl.conv_bytes", "krnl.integer_contract"};
+/// Those whose results are sums of integers.
+static const char *const gives_integers[] = {"krnl.conv_bytes",
+                                             "krnl.integer_contract"};
 /// krnl ops that are host code.
 static const char *const host_ops[] = {"krnl.weight", "krnl.reshape",
                                        "krnl.check"};
@@ -153,7 +157,8 @@ static bool fits_epilogue(const fe_grouping *g, const fe_member *m,
     return false;
   MlirValue v = fe_operand(m->op, operand);
   // Sums of integers become bytes or floats on the way; others are f32.
-  bool integer = fe_op_is(g->ops.at[group->root].op, "krnl.conv_bytes");
+  bool integer = is_one_of(g->ops.at[group->root].op, gives_integers,
+                           FE_COUNT(gives_integers));
   if (fe_n_uses(v) != 1 || !same_dims(v, fe_result(m->op, 0)) ||
       !admitted(g->ir, fe_elem_of(fe_result(m->op, 0)), integer))
     return false;

@@ -25,6 +25,7 @@ typedef struct fe_target {
   bool fma;
   bool masks;      // masked loads and stores are cheap
   bool dot_u8s8;   // VNNI
+  bool dot_s16;    // pmaddwd: sums of two products of 16 bits
   bool half;       // converts between f16 and f32
   const char *has; // what a machine must have, "+a,+b" by LLVM's names
   /// A level, one of several for which an artifact may hold a model: FE_CPU_*
