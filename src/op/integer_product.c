@@ -205,44 +205,39 @@ enum { SUM, SUMS, ZA, ZB, ROWS };
 typedef struct correction {
   bool has[5];
   signs signs;     // of zero points: of A, of B
-  int32_t a, b;    // added to them; -128 from B's
-  MlirValue steps; // K, index
-  bool subtract;   // from SUM
+  int32_t a, b;    // added to them: bytes of the other kind
+  MlirValue steps; // K, index; null: not subtracted from the sums
 } correction;
 
-/// za (sums - K zb)
-static MlirValue shift_of(fe_ir *ir, const correction *c, MlirValue sums,
-                          MlirValue za, MlirValue zb) {
-  if (!fe_is_null(zb))
-    sums =
-        fe_sub(ir, sums,
-               fe_mul(ir, zb, fe_convert(ir, c->steps, ir->i32, false, false)));
-  return fe_mul(ir, za, sums);
-}
-
+/// Without SUM: za (sums - K zb), of which za may be left for later; with it,
+/// SUM - za sums - zb rows.
 static MlirValue corrected(fe_ir *ir, const MlirValue *x, const void *user) {
   const correction *c = user;
-  MlirValue in[5] = {{0}}, v;
+  MlirValue in[5] = {{0}};
   for (unsigned i = 0, n = 0; i < 5; ++i)
     if (c->has[i])
       in[i] = x[n++];
-  MlirValue za = fe_int(ir, ir->i32, c->a), zb = {0};
-  if (c->has[ZA])
-    za = fe_add(ir, za, fe_convert(ir, in[ZA], ir->i32, !c->signs.x, false));
+  MlirValue sums = in[SUMS], zb = fe_int(ir, ir->i32, c->b);
   if (c->has[ZB])
-    zb = fe_add(ir, fe_int(ir, ir->i32, c->b),
-                fe_convert(ir, in[ZB], ir->i32, !c->signs.zero, false));
-  else if (c->b)
-    zb = fe_int(ir, ir->i32, c->b);
-  if (!c->has[SUM]) // the shift alone, for all rows
-    return shift_of(ir, c, in[SUMS], za, zb);
-  v = in[SUM];
-  if (c->has[SUMS]) // a shift already, or one per row
-    v = fe_sub(ir, v,
-               c->subtract ? in[SUMS] : shift_of(ir, c, in[SUMS], za, zb));
-  if (c->has[ROWS])
-    v = fe_sub(ir, v, fe_mul(ir, zb, in[ROWS]));
-  return v;
+    zb = fe_add(ir, fe_convert(ir, in[ZB], ir->i32, !c->signs.zero, false), zb);
+  if (!fe_is_null(c->steps)) {
+    int64_t k;
+    MlirValue steps = fe_index_const(c->steps, &k)
+                          ? fe_int(ir, ir->i32, k)
+                          : fe_convert(ir, c->steps, ir->i32, false, false);
+    sums = fe_sub(ir, sums, fe_mul(ir, zb, steps));
+  }
+  MlirValue za = fe_int(ir, ir->i32, c->a);
+  if (c->has[ZA])
+    za = fe_add(ir, fe_convert(ir, in[ZA], ir->i32, !c->signs.x, false), za);
+  if (c->has[SUMS] && (c->has[ZA] || c->a))
+    sums = fe_mul(ir, za, sums);
+  if (!c->has[SUM])
+    return sums;
+  MlirValue v = in[SUM];
+  if (c->has[SUMS])
+    v = fe_sub(ir, v, sums);
+  return c->has[ROWS] ? fe_sub(ir, v, fe_mul(ir, zb, in[ROWS])) : v;
 }
 
 /// One number for all columns of a matrix, or a vector of them: in numpy's
@@ -298,29 +293,31 @@ static MlirValue less_zeros(product *p, MlirValue a, MlirValue sum) {
     shifted = number != 0;
   if (!shifted && !zb)
     return sum;
-  correction c = {
-      .a = a_signed ? 128 : 0, .b = zb && p->p.flip ? -128 : 0, .steps = p->k};
-  c.signs =
-      (signs){za && fe_dtype_is_signed(type_of(p, A_ZERO)),
-              !fe_is_null(p->zb) && fe_dtype_is_signed(type_of(p, B_ZERO))};
-  c.has[ZB] = zb && !fe_is_null(p->zb);
+  bool per_column = !fe_is_null(p->zb);
+  signs signs = {za && fe_dtype_is_signed(type_of(p, A_ZERO)),
+                 per_column && fe_dtype_is_signed(type_of(p, B_ZERO))};
+  correction c = {.signs = signs};
   MlirValue v[5] = {sum, p->p.sums, za ? per_row(l, p->za) : p->za, p->zb};
-  c.has[SUMS] = shifted;
-  c.has[ZA] = shifted && za;
-  if (shifted && (!za || is_single(p->za))) {
-    // The same for all rows: found once.
+  bool by_row = za && !is_single(p->za);
+  c.b = zb && p->p.flip ? -128 : 0;
+  c.a = a_signed ? 128 : 0;
+  if (shifted && (!by_row || zb)) { // what all rows share is found once
+    correction share = c;
+    share.has[SUMS] = true;
+    share.has[ZA] = za && !by_row;
+    share.has[ZB] = zb && per_column;
+    share.a = by_row ? 0 : c.a;
+    share.steps = zb ? p->k : (MlirValue){0};
     MlirValue sizes[FE_MAX_RANK];
-    unsigned rank = fe_rank(p->p.sums);
     fe_sizes_of(l, p->p.sums, sizes);
-    v[SUMS] = apply(p, &c, rank, sizes, v);
-    c.has[ZA] = false;
-    c.subtract = true;
+    v[SUMS] = apply(p, &share, fe_rank(p->p.sums), sizes, v);
   }
   c.has[SUM] = true;
-  c.has[ZB] &= zb;
+  c.has[SUMS] = shifted;
+  c.has[ZA] = shifted && by_row;
+  c.a = by_row ? c.a : 0;
+  c.has[ZB] = zb && per_column;
   c.has[ROWS] = zb;
-  if (c.subtract && !zb)
-    c.has[ZB] = false;
   if (zb)
     v[ROWS] = row_sums(p, a);
   return apply(p, &c, m->rank, m->sizes, v);
