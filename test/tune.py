@@ -29,7 +29,8 @@ HEAD = "ferrule schedule 1\n"
 # Ranges of all knobs, and some values beyond them.
 RANGES = {"rows": (1, 32), "row_block": (1, 1 << 20), "k_block": (0, 1 << 16),
           "order": (0, 2), "prefetch": (0, 1), "tiles_of_part": (1, 64),
-          "rows_of_part": (1, 64), "algorithm": (0, 4), "panel": (1, 14)}
+          "rows_of_part": (1, 64), "algorithm": (0, 4), "panel": (1, 14),
+          "panels": (1, 64)}
 
 
 def ferrule(*words, code=OK, err=None):

@@ -27,6 +27,7 @@ const fe_knob_info fe_knob_infos[] = {
     {"convolution", "panel", 1, 14, FE_KNOB_COUNT},
     {"winograd", "order", 0, 1, FE_KNOB_CHOICE},
     {"winograd", "prefetch", 0, 1, FE_KNOB_CHOICE},
+    {"winograd", "panels", 1, 64, FE_KNOB_SIZE},
     {NULL, NULL, 0, 0, FE_KNOB_CHOICE},
 };
 

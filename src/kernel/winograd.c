@@ -3,9 +3,10 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Method: items are (block of tiles, panel of output channels). For each of the
-// (t + 2)^2 products a small matrix product, tiles by channels times channels
-// by panel, with the register tiles of conv.c, into a buffer on the stack; then
+// Method: items are (block of tiles, some panels of output channels). For each
+// of the (t + 2)^2 products a small matrix product, tiles by channels times
+// channels by panels, with the register tiles of conv.c, into a buffer on the
+// stack; several panels where neither they nor the input stay in cache. Then
 // tile by tile the output transform, bias and epilogue. Tiles at the right and
 // lower border may reach beyond the image: they go through a buffer, and only
 // pixels of the image are written.
@@ -20,7 +21,9 @@ typedef struct winograd {
   fe_gen g;
   fe_epilogue epilogue;
   int64_t tile, n, lanes, channels, blocks, block, row;
-  bool panels_outside, prefetch;
+  bool panels_outside;
+  bool prefetch, prefetch_input; // of the next product
+  int64_t many;                  // panels of an item
   fe_panels panels;
   bool fused; // the input is an image
   fe_winograd_source source;
@@ -31,8 +34,11 @@ typedef struct winograd {
   MlirValue height, width, n_blocks, n_panels;
   fe_winograd_grid grid;
   // Of the item being emitted:
-  int64_t panel;
+  int64_t panel, count; // blocks of a panel, panels
   MlirValue group, first_block, in_base, w_base;
+  // Of the product and panel being emitted:
+  MlirValue number, number_of_panel;
+  MlirValue w_step; // from its weights to those to be used next
   // Of the output tile:
   MlirValue image, out_block, y, x, valid_columns;
 } winograd;
@@ -87,30 +93,48 @@ static void multiply(winograd *w, unsigned m, int64_t count, MlirValue in,
   acc_loop_end(w, &r, n, acc);
 }
 
-/// Elements of the buffer for one product.
-static int64_t product_size(const winograd *w, int64_t panel) {
-  return (panel * w->block + 1) * w->lanes;
+/// Elements of the buffer for one product, `wide` blocks of channels.
+static int64_t product_size(const winograd *w, int64_t wide) {
+  return (wide * w->block + 1) * w->lanes;
+}
+
+/// Elements of a product's weights in a panel; in all products.
+static int64_t weights_size(const winograd *w) {
+  return (w->channels * w->panel + 1) * w->lanes;
+}
+static int64_t panel_size(const winograd *w) {
+  return w->n * w->n * weights_size(w);
 }
 
 #define LINE 16 // elements of a line of the cache
 
-/// Register tile `tile` of `tiles` fetches its share of `count` channels of the
-/// next product; `weights`: the same ones of this product.
-static void prefetch(winograd *w, int64_t count, MlirValue weights,
-                     MlirValue tile, int64_t tiles) {
+/// The one number `share` of `shares` of `size` elements.
+static void prefetch_share(winograd *w, MlirValue memref, MlirValue at,
+                           int64_t size, MlirValue share, int64_t shares) {
   fe_ir *ir = w->g.ir;
-  int64_t width = w->panel * w->lanes, size = tiles * LINE;
-  int64_t lines = (count * width + size - 1) / size;
-  MlirValue at = plus(ir, weights, w->channels * width + w->lanes);
-  at = fe_add(ir, at, times(ir, tile, lines * LINE));
+  int64_t lines = (size + shares * LINE - 1) / (shares * LINE);
+  at = fe_add(ir, at, times(ir, share, lines * LINE));
   for (int64_t i = 0; i < lines; ++i)
-    fe_prefetch(ir, w->weights, plus(ir, at, i * LINE), 2);
+    fe_prefetch(ir, memref, plus(ir, at, i * LINE), 2);
 }
 
-/// Register tile `tile` of `tiles`: tiles [first, first + m) of the block for
-/// product `number`.
-static void product(winograd *w, MlirValue number, MlirValue first, unsigned m,
-                    MlirValue tile, int64_t tiles) {
+/// Register tile `tile` of `tiles` fetches its share of `count` channels of the
+/// next product. `weights`, `in`: the same ones of this product, of its block.
+static void prefetch(winograd *w, int64_t count, MlirValue weights,
+                     MlirValue in, MlirValue tile, int64_t tiles) {
+  fe_ir *ir = w->g.ir;
+  if (w->prefetch)
+    prefetch_share(w, w->weights, fe_add(ir, weights, w->w_step),
+                   count * w->panel * w->lanes, tile, tiles);
+  if (w->prefetch_input)
+    prefetch_share(w, w->in, plus(ir, in, w->row), w->block * w->lanes,
+                   fe_add(ir, times(ir, w->number_of_panel, tiles), tile),
+                   tiles * w->count);
+}
+
+/// Register tile `tile` of `tiles`: tiles [first, first + m) of the block.
+static void product(winograd *w, MlirValue first, unsigned m, MlirValue tile,
+                    int64_t tiles) {
   fe_ir *ir = w->g.ir;
   unsigned nk = (unsigned)w->panel;
   int64_t width = w->panel * w->lanes, full = w->channels / w->lanes;
@@ -119,27 +143,30 @@ static void product(winograd *w, MlirValue number, MlirValue first, unsigned m,
   MlirValue zero = fe_float(ir, fe_vector_type(ir, w->lanes, ir->f32), 0);
   for (unsigned i = 0; i < m * nk; ++i)
     acc[i] = zero;
-  MlirValue in = fe_add(ir, w->in_base, times(ir, number, w->row));
-  in = fe_add(ir, in, times(ir, first, w->lanes));
+  MlirValue of_block = fe_add(ir, w->in_base, times(ir, w->number, w->row));
+  MlirValue in = fe_add(ir, of_block, times(ir, first, w->lanes));
   MlirValue weights =
-      fe_add(ir, w->w_base, times(ir, number, w->channels * width + w->lanes));
+      fe_add(ir, w->w_base, times(ir, w->number, weights_size(w)));
+  weights = fe_add(ir, weights, times(ir, w->number_of_panel, panel_size(w)));
   if (full) {
     fe_region r = acc_loop(w, full, m * nk, acc);
     MlirValue at = fe_add(ir, weights, times(ir, r.iv, w->lanes * width));
-    if (w->prefetch)
-      prefetch(w, w->lanes, at, tile, tiles);
-    multiply(w, m, w->lanes,
-             fe_add(ir, in, times(ir, r.iv, w->block * w->lanes)), at, acc);
+    MlirValue block = times(ir, r.iv, w->block * w->lanes);
+    prefetch(w, w->lanes, at, fe_add(ir, of_block, block), tile, tiles);
+    multiply(w, m, w->lanes, fe_add(ir, in, block), at, acc);
     acc_loop_end(w, &r, m * nk, acc);
   }
   if (rest) {
     MlirValue at = plus(ir, weights, full * w->lanes * width);
-    if (w->prefetch)
-      prefetch(w, rest, at, tile, tiles);
-    multiply(w, m, rest, plus(ir, in, full * w->block * w->lanes), at, acc);
+    int64_t block = full * w->block * w->lanes;
+    prefetch(w, rest, at, plus(ir, of_block, block), tile, tiles);
+    multiply(w, m, rest, plus(ir, in, block), at, acc);
   }
-  MlirValue to = fe_add(ir, times(ir, number, product_size(w, w->panel)),
+  int64_t wide = w->panel * w->count;
+  MlirValue to = fe_add(ir, times(ir, w->number, product_size(w, wide)),
                         times(ir, first, w->lanes));
+  to = fe_add(ir, to,
+              times(ir, w->number_of_panel, w->panel * w->block * w->lanes));
   for (unsigned k = 0; k < nk; ++k)
     for (unsigned i = 0; i < m; ++i)
       fe_vstore(ir, acc[i * nk + k], w->products,
@@ -154,16 +181,25 @@ static void all_products(winograd *w) {
   int64_t big = (w->block + parts - 1) / parts;
   int64_t n_big = w->block - (big - 1) * parts;
   fe_region r = fe_loop(ir, fe_index(ir, w->n * w->n));
+  w->number = r.iv;
+  // The last product is followed by the first one of the panels behind these.
+  int64_t next = weights_size(w), last = w->n * w->n - 1;
+  MlirValue is_last = fe_cmp(ir, FE_EQ, r.iv, fe_index(ir, last));
+  w->w_step = fe_select(ir, is_last,
+                        fe_index(ir, w->count * panel_size(w) - last * next),
+                        fe_index(ir, next));
+  fe_region q = fe_loop(ir, fe_index(ir, w->count));
+  w->number_of_panel = q.iv;
   for (unsigned small = 0; small < 2; ++small) {
     int64_t n = small ? parts - n_big : n_big, m = small ? big - 1 : big;
     if (!n || !m)
       continue;
     fe_region p = fe_loop(ir, fe_index(ir, n));
     MlirValue first = plus(ir, times(ir, p.iv, m), small ? n_big * big : 0);
-    product(w, r.iv, first, (unsigned)m, plus(ir, p.iv, small ? n_big : 0),
-            parts);
+    product(w, first, (unsigned)m, plus(ir, p.iv, small ? n_big : 0), parts);
     fe_loop_end(ir, &p);
   }
+  fe_loop_end(ir, &q);
   fe_loop_end(ir, &r);
 }
 
@@ -205,18 +241,18 @@ static void finish(winograd *w, MlirValue rows) {
                      fe_index(w->g.ir, w->lanes), place, w);
 }
 
-/// Tile `t` of the block and block `k` of the panel.
+/// Tile `t` of the block and block `k` of the panels.
 static void output_tile(winograd *w, MlirValue t, MlirValue k) {
   fe_ir *ir = w->g.ir;
-  int64_t n = w->n, size = w->tile;
+  int64_t n = w->n, size = w->tile, wide = w->panel * w->count;
   MlirValue at = times(ir, fe_add(ir, times(ir, k, w->block), t), w->lanes);
   MlirValue columns[FE_WINOGRAD_MAX][FE_WINOGRAD_MAX];
   for (int64_t j = 0; j < n; ++j) {
     MlirValue p[FE_WINOGRAD_MAX], o[FE_WINOGRAD_MAX];
     for (int64_t i = 0; i < n; ++i)
-      p[i] = fe_vload(
-          ir, w->lanes, w->products,
-          FE_IDX(plus(ir, at, (i * n + j) * product_size(w, w->panel))));
+      p[i] =
+          fe_vload(ir, w->lanes, w->products,
+                   FE_IDX(plus(ir, at, (i * n + j) * product_size(w, wide))));
     fe_winograd_out(&w->g, size, p, o);
     for (int64_t i = 0; i < size; ++i)
       columns[i][j] = o[i];
@@ -265,7 +301,7 @@ static void output(winograd *w) {
   MlirValue first = times(ir, w->group, w->block);
   MlirValue count =
       fe_min(ir, fe_index(ir, w->block), fe_sub(ir, w->grid.total, first));
-  fe_region k = fe_loop(ir, fe_index(ir, w->panel));
+  fe_region k = fe_loop(ir, fe_index(ir, w->panel * w->count));
   fe_region t = fe_loop(ir, count);
   fe_winograd_place(ir, &w->grid, w->tile, fe_add(ir, first, t.iv), &w->image,
                     &w->y, &w->x);
@@ -276,14 +312,17 @@ static void output(winograd *w) {
 
 //===-- Items ---------------------------------------------------------------//
 
-static void panel(winograd *w, MlirValue number, int64_t blocks) {
+/// `count` panels from `number` on, of `blocks` each.
+static void panels(winograd *w, MlirValue number, int64_t count,
+                   int64_t blocks) {
   fe_ir *ir = w->g.ir;
   int64_t x = w->n * w->n;
-  w->panel = blocks;
+  w->panel = w->panels.panel;
   // Panels before the last have all the same width.
-  w->first_block = times(ir, number, w->panels.panel);
-  w->w_base =
-      times(ir, number, x * (w->channels * w->panels.panel + 1) * w->lanes);
+  w->first_block = times(ir, number, w->panel);
+  w->w_base = times(ir, number, panel_size(w));
+  w->panel = blocks;
+  w->count = count;
   w->in_base = w->fused ? fe_index(ir, 0) : times(ir, w->group, x * w->row);
   all_products(w);
   output(w);
@@ -311,14 +350,17 @@ static void item(winograd *w, MlirValue number, MlirValue last) {
   if (w->fused)
     transform_input(w, last);
   if (!p->last || !p->main) {
-    panel(w, id, p->last ? p->last : p->panel);
+    if (p->last)
+      panels(w, id, 1, p->last);
+    else
+      panels(w, times(ir, id, w->many), w->many, p->panel);
     return;
   }
-  fe_region c = fe_if_begin(ir, fe_cmp(ir, FE_LT, id, fe_index(ir, p->main)), 0,
-                            NULL, true);
-  panel(w, id, p->panel);
+  MlirValue main = fe_index(ir, p->main / w->many);
+  fe_region c = fe_if_begin(ir, fe_cmp(ir, FE_LT, id, main), 0, NULL, true);
+  panels(w, times(ir, id, w->many), w->many, p->panel);
   fe_if_else(ir, &c, 0, NULL);
-  panel(w, id, p->last);
+  panels(w, fe_index(ir, p->main), 1, p->last);
   fe_if_end(ir, &c, 0, NULL);
 }
 
@@ -340,16 +382,42 @@ static void explain(winograd *w) {
       fe_printf(ir->arena, "Winograd F(%lldx%lld)", (long long)w->tile,
                 (long long)w->tile),
       fe_printf(ir->arena,
-                "register tile %lld x %lld channels, blocks of %lld tiles, "
-                "input transformed %s, from outside: %s",
+                "register tile %lld x %lld channels, blocks of %lld tiles x "
+                "%lld channels, input transformed %s, from outside: %s",
                 (long long)rows, (long long)(nk * w->lanes),
-                (long long)w->block, w->fused ? "block by block" : "before",
+                (long long)w->block, (long long)(nk * w->many * w->lanes),
+                w->fused ? "block by block" : "before",
                 w->panels_outside ? "panels, blocks" : "blocks, panels"));
   // Products are stored, and taken apart again.
   fe_gen_tile(&w->g, (fe_cost_tile){.rows = rows,
                                     .vectors = nk,
                                     .steps = w->channels,
                                     .extra = rows * nk * 4});
+}
+
+//===-- Choices -------------------------------------------------------------//
+
+/// Bytes of products on the stack, where an item has more than one panel.
+#define MAX_PRODUCTS (512 * 1024)
+/// Items that are left for threads.
+#define MIN_ITEMS 8
+
+/// Of the buffer for `many` panels.
+static int64_t products_bytes(const winograd *w, int64_t many) {
+  int64_t wide = w->panels.panel * many;
+  return w->n * w->n * 4 *
+         product_size(w, w->panels.last > wide ? w->panels.last : wide);
+}
+
+/// Panels of an item where the input comes from outside of the cache for each
+/// item: as many as the buffer admits.
+static int64_t choose_many(const winograd *w, int64_t groups) {
+  int64_t best = 1;
+  for (int64_t many = 2; many <= w->panels.main; ++many)
+    if (w->panels.main % many == 0 && products_bytes(w, many) <= MAX_PRODUCTS &&
+        groups * w->panels.main / many >= MIN_ITEMS)
+      best = many;
+  return best;
 }
 
 fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
@@ -378,8 +446,6 @@ fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
   w->width = fe_dim(ir, g->dest, 3);
   w->grid = fe_winograd_grid_of(ir, w->tile, fe_dim(ir, g->dest, 0), w->height,
                                 w->width);
-  int64_t n_panels = w->panels.main + (w->panels.last ? 1 : 0);
-  w->n_panels = fe_index(ir, n_panels);
   int64_t in_blocks = (w->channels + w->lanes - 1) / w->lanes;
   w->row = (in_blocks * w->block + 1) * w->lanes;
   w->n_blocks = fe_ceildiv(ir, w->grid.total, fe_index(ir, w->block));
@@ -387,17 +453,26 @@ fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
   int64_t groups = w->fused ? FE_DYN : fe_static_dim(g->arg[in], 0);
   int64_t outside =
       groups != FE_DYN && groups * w->block < w->blocks * w->lanes;
-  int64_t fetch = 1;
-  const fe_knob knobs[] = {{"order", &outside}, {"prefetch", &fetch}};
+  int64_t fetch = 1, all = groups == FE_DYN ? 0 : groups * w->n * w->n * w->row;
+  bool streams = all * 4 > (int64_t)target->l2_bytes / 2;
+  w->many = streams ? choose_many(w, groups) : 1;
+  const fe_knob knobs[] = {
+      {"order", &outside}, {"prefetch", &fetch}, {"panels", &w->many}};
   if (fe_schedule(g, FE_COUNT(knobs), knobs) != FE_OK)
     return fe_gen_abandon(g);
+  if (w->panels.main % w->many ||
+      (w->many > 1 && products_bytes(w, w->many) > MAX_PRODUCTS)) {
+    (void)fe_schedule_refuse(
+        g, "so many panels do not divide all, or need too much stack");
+    return fe_gen_abandon(g);
+  }
   w->panels_outside = outside;
   w->prefetch = fetch;
+  w->prefetch_input = fetch && streams;
+  int64_t n_panels = w->panels.main / w->many + (w->panels.last ? 1 : 0);
+  w->n_panels = fe_index(ir, n_panels);
   explain(w);
-  int64_t widest =
-      w->panels.last > w->panels.panel ? w->panels.last : w->panels.panel;
-  w->products =
-      buffer(w, w->n * w->n * product_size(w, widest) / w->lanes, true);
+  w->products = buffer(w, products_bytes(w, w->many) / 4 / w->lanes, true);
   w->raw = buffer(w, w->tile * w->tile, false);
   if (fe_epilogue_has_loop(&w->epilogue))
     w->scratch = buffer(w, w->tile * w->tile, false);
@@ -419,6 +494,6 @@ fe_status fe_generate_winograd(fe_ir *ir, const fe_target *target,
                  fe_dim_const(ir, n_panels));
   fe_gen_end(g, items,
              fe_dim_const(ir, 2 * w->n * w->n * w->block * w->channels *
-                                  w->panels.panel * w->lanes));
+                                  w->panels.panel * w->many * w->lanes));
   return FE_OK;
 }

@@ -133,10 +133,15 @@ int64_t fe_winograd_weights_size(unsigned lanes, int64_t tile, int64_t channels,
 #define WEIGHT_CYCLES 0.65
 /// Bytes of stored weights that memory gives in a cycle.
 #define WEIGHT_BYTES 3.0
+/// Tiles of a block: the more, the less often weights are read, but so much
+/// larger is the buffer for products.
+#define MAX_BLOCK 56
 /// Taken for sizes that only a run knows.
 #define USUAL_SIZE 56
-/// Bytes for transformed input on a kernel's stack.
-#define MAX_STACK (384 * 1024)
+/// Bytes for transformed input on a kernel's stack: what the caches admit,
+/// between these.
+#define MIN_STACK (384 * 1024)
+#define MAX_STACK (768 * 1024)
 
 static double cost(const fe_conv_shape *s, int64_t lanes, int64_t images,
                    int64_t tile, bool stored) {
@@ -185,16 +190,21 @@ fe_winograd_plan fe_winograd_plan_for(const fe_target *t,
       images * ((s.out[0] + tile - 1) / tile) * ((s.out[1] + tile - 1) / tile);
   // A block's products on the stack, if all of them exceed the cache (or the
   // memory for all is not known).
-  int64_t each = fe_winograd_products(tile) * 4 * lanes *
-                 ((s.channels + lanes - 1) / lanes);
-  int64_t rows = fe_conv_rows(t, 2);
-  bool fits = each * (rows / 2) <= MAX_STACK;
-  bool fused = fits && (!known || tiles * each > (int64_t)t->l2_bytes);
+  int64_t products = fe_winograd_products(tile) * 4;
+  int64_t each = products * lanes * ((s.channels + lanes - 1) / lanes);
+  int64_t weights = products * s.channels * s.out_channels;
+  int64_t l2 = (int64_t)t->l2_bytes, rows = fe_conv_rows(t, 2);
+  int64_t stack = l2 * 2 / 5 > MAX_STACK   ? MAX_STACK
+                  : l2 * 2 / 5 < MIN_STACK ? MIN_STACK
+                                           : l2 * 2 / 5;
+  // Few tiles, which have to read many weights each, are worse than an input
+  // that comes from outside of the cache.
+  int64_t least = !known ? rows / 2 : weights > l2 / 2 ? MAX_BLOCK / 2 : rows;
+  bool fits = each * least <= stack;
+  bool fused = fits && (!known || tiles * each > l2 / 2);
   if (!known && !fits)
     return none;
-  *most = 2 * rows;
-  if (fused && *most > MAX_STACK / each)
-    *most = MAX_STACK / each;
+  *most = fused && MAX_BLOCK > stack / each ? stack / each : MAX_BLOCK;
   int64_t blocks = (tiles + *most - 1) / *most;
   return (fe_winograd_plan){tile, known ? (tiles + blocks - 1) / blocks : *most,
                             fused};

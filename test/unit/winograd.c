@@ -255,6 +255,15 @@ static void winograd(void **state) {
        .pad = 1,
        .fused = true,
        .dynamic = true},
+      // Input that exceeds the cache: several panels at once, one left over.
+      {.tile = 4,
+       .block = 49,
+       .n = 2,
+       .c = 100,
+       .k = 300,
+       .h = 27,
+       .w = 28,
+       .pad = 1},
   };
   fe_target storage;
   const fe_target *native = fe_target_find("native", &storage);
