@@ -26,7 +26,8 @@ typedef struct fe_candidates {
 
 static const fe_pattern *const tables[] = {
     fe_patterns_basic,     fe_patterns_const, fe_patterns_conv,
-    fe_patterns_attention, fe_patterns_fuse,  fe_patterns_quantized};
+    fe_patterns_attention, fe_patterns_fuse,  fe_patterns_quantized,
+    fe_patterns_qdq};
 
 bool fe_pattern_replace(MlirOperation op, MlirValue v) {
   MlirValue old = fe_result(op, 0);

@@ -28,7 +28,8 @@ extern const fe_pattern fe_patterns_basic[]; // identities, movement, constants
 extern const fe_pattern fe_patterns_const[]; // shapes of constants
 extern const fe_pattern fe_patterns_attention[]; // attention in one op
 extern const fe_pattern fe_patterns_fuse[];      // Gelu, normalizations
-extern const fe_pattern fe_patterns_quantized[]; // integers in floats
+extern const fe_pattern fe_patterns_quantized[]; // weights of few bits
+extern const fe_pattern fe_patterns_qdq[];       // operators on bytes
 extern const fe_pattern fe_patterns_conv[];      // what folds into convolutions
 
 #endif
