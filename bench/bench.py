@@ -5,7 +5,9 @@ Ferrule and its peers on the same models, each in its own process, in turns:
 rounds of about 20 ms of one and then the next, for all numbers of threads in
 the same rounds, so that all meet the same machine. Reports the median time of
 a run and the median of the rounds' ratios to Ferrule (above 1: Ferrule is
-faster), and compares all results. With several threads two loops that only
+faster), and compares all results. On one thread the ratios are of processor
+time, which is the time of a run where the machine has nothing else to do, and
+does not count what other programs took where it has. With several threads two loops that only
 multiply and add take part: `limit` is how many times more they did than one,
 which is what the machine's cores gave meanwhile.
 
@@ -74,29 +76,36 @@ def measure(name, kind, workers, args):
     return row
 
 
+def paired(theirs, ours):
+    """Median of the rounds' ratios: [wall, processor]."""
+    n = min(len(theirs), len(ours))
+    return [float(r) for r in np.median(theirs[:n] / ours[:n], axis=0)]
+
+
 def compared(threads, times, outputs, kind):
-    """{peer: {ms, least_ms, ratio, difference, ...}}"""
+    """{peer: {ms, cpu_ms, least_ms, ratio, cpu_ratio, difference, ...}}"""
+    columns = {}
     ours, results = times["ferrule", threads], outputs["ferrule", threads]
-    several = {}
-    if threads > 1:
-        several = {"scaling": float(np.median(times["ferrule", 1] / ours))
-                   if ("ferrule", 1) in times else None,
-                   "limit": float(threads * np.median(
-                       times["loop", 1] / times["loop", threads]))}
-    columns = {"ferrule": {"ms": float(np.median(ours)) * 1e3,
-                           "least_ms": float(ours.min()) * 1e3,
-                           "rounds": len(ours), **several}}
-    for peer, t in times:
-        if t == threads and peer not in ("ferrule", "loop"):
-            theirs = times[peer, t]
-            gap = models.difference(results, outputs[peer, t])
-            columns[peer] = {
-                "ms": float(np.median(theirs)) * 1e3,
-                "least_ms": float(theirs.min()) * 1e3,
-                "ratio": float(np.median(theirs / ours)),
-                "least_ratio": float(theirs.min() / ours.min()),
-                "difference": gap,
-                "same": gap <= tolerance(kind, results)}
+    for (peer, t), theirs in times.items():
+        if t != threads or peer == "loop":
+            continue
+        median = np.median(theirs, axis=0) * 1e3
+        columns[peer] = {"ms": float(median[0]), "cpu_ms": float(median[1]),
+                         "least_ms": float(theirs[:, 0].min()) * 1e3,
+                         "rounds": len(theirs)}
+        if peer == "ferrule":
+            continue
+        gap = models.difference(results, outputs[peer, t])
+        ratio, cpu_ratio = paired(theirs, ours)
+        columns[peer] |= {
+            "ratio": ratio, "cpu_ratio": cpu_ratio,
+            "least_ratio": float(theirs[:, 0].min() / ours[:, 0].min()),
+            "difference": gap, "same": gap <= tolerance(kind, results)}
+    if threads > 1 and ("ferrule", 1) in times:
+        columns["ferrule"] |= {
+            "scaling": paired(times["ferrule", 1], ours)[0],
+            "limit": threads * paired(times["loop", 1],
+                                      times["loop", threads])[0]}
     return columns
 
 

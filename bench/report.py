@@ -19,13 +19,20 @@ def heading(result):
             f"the start. {versions}.")
 
 
+def ratio(column, threads):
+    """Of processor time on one thread, of time on several."""
+    return column["cpu_ratio" if threads == 1 else "ratio"]
+
+
 def verdicts(row):
     """[(what was asked, whether it is met)] of a row's ONNX Runtime ratios."""
-    ratios = {t: c["onnxruntime"]["ratio"] for t, c in row["threads"].items()
-              if "onnxruntime" in c}
+    known = {t: c["onnxruntime"] for t, c in row["threads"].items()
+             if "onnxruntime" in c}
+    ratios = {t: c["ratio"] for t, c in known.items()}
     found = []
     if row.get("target") and 1 in ratios:
-        found.append((f">= {row['target']}", ratios[1] >= row["target"]))
+        found.append((f">= {row['target']}",
+                      ratio(known[1], 1) >= row["target"]))
     if 1 in ratios and row.get("target"):
         found += [(f"{t} threads >= {KEEPS} of one's",
                    r >= KEEPS * ratios[1]) for t, r in ratios.items() if t > 1]
@@ -35,7 +42,7 @@ def verdicts(row):
 def faster(row):
     """[(peer, threads)] of the other peers that are not slower than Ferrule."""
     return [(p, t) for t, c in row["threads"].items() for p, v in c.items()
-            if p not in ("ferrule", "onnxruntime") and v["ratio"] <= 1]
+            if p not in ("ferrule", "onnxruntime") and ratio(v, t) <= 1]
 
 
 def line(row):
@@ -43,8 +50,9 @@ def line(row):
     parts = [f"{row['model']:22}"]
     for t, columns in row["threads"].items():
         ours = columns["ferrule"]
-        parts.append(f"{t}: {ours['ms']:.4g} ms")
-        parts += [f"{p} {v['ratio']:.2f}" +
+        ms = ours["cpu_ms"] if t == 1 else ours["ms"]
+        parts.append(f"{t}: {ms:.4g} ms")
+        parts += [f"{p} {ratio(v, t):.2f}" +
                   ("" if v["same"] else f" DIFFERS by {v['difference']:.1e}")
                   for p, v in columns.items() if p != "ferrule"]
         if ours.get("scaling"):
@@ -79,10 +87,11 @@ def markdown(result):
         for t in numbers:
             columns = row["threads"].get(t, {})
             ours = columns.get("ferrule")
-            cells.append(_number(ours["ms"]) if ours else "refused")
+            cells.append(_number(ours["cpu_ms" if t == 1 else "ms"]) if ours
+                         else "refused")
             for p in seen:
                 value = columns.get(p)
-                cells.append(f"{value['ratio']:.2f}" if value else "-")
+                cells.append(f"{ratio(value, t):.2f}" if value else "-")
                 gaps += [value["difference"]] if value else []
         if numbers[-1] > 1:
             ours = row["threads"].get(numbers[-1], {}).get("ferrule", {})
@@ -142,9 +151,10 @@ def plot(result, path):
     for axis, t in zip(axes[0], numbers):
         for i, p in enumerate(seen):
             bars = [(y + 0.8 * (i + 0.5) / len(seen) - 0.4,
-                     r["threads"].get(t, {}).get(p, {}).get("ratio"))
-                    for y, r in enumerate(rows)]
-            bars = [(y, x) for y, x in bars if x and math.isfinite(x)]
+                     ratio(r["threads"][t][p], t))
+                    for y, r in enumerate(rows)
+                    if p in r["threads"].get(t, {})]
+            bars = [(y, x) for y, x in bars if math.isfinite(x)]
             axis.barh([y for y, _ in bars], [x for _, x in bars],
                       0.8 / len(seen), label=title(p))
         for y, r in enumerate(rows):

@@ -61,8 +61,10 @@ class Worker:
             with np.load(file.name) as arrays:
                 return [arrays[str(i)] for i in range(len(arrays.files))]
 
-    def time(self, runs):
-        return self.ask(do="time", runs=runs)["seconds"]
+    def time(self, runs, cold=False):
+        """(seconds, processor seconds) of a run"""
+        reply = self.ask(do="time", runs=runs, cold=cold)
+        return reply["seconds"], reply["cpu"]
 
     def drop(self):
         if self.process and self.process.poll() is None:
@@ -104,26 +106,38 @@ class Loop:
         library.peak_seconds.restype = ctypes.c_double
         self.library, self.threads = library, threads
 
-    def time(self, runs):
-        return [self.library.peak_seconds(self.threads) for _ in range(runs)]
+    def time(self, runs, cold=False):
+        seconds = min(self.library.peak_seconds(self.threads)
+                      for _ in range(runs))
+        return seconds, seconds * self.threads
+
+
+SLOW = 1.0  # seconds of a run that is measured in few rounds, not in all
+FEW = 2
 
 
 def interleave(runners, seconds, turn=0.02, rounds=7):
-    """Median seconds of a run: [runner][round].
+    """[runner]: array [round][seconds, processor seconds].
 
     A turn is about `turn` seconds or one run; every second round goes
     backwards, so that nobody always follows the same one. The pause lets the
-    threads of the one before fall asleep.
+    threads of the one before fall asleep. The first rounds have all runners,
+    the others those whose run takes less than a second or that are among the
+    first two (Ferrule, ONNX Runtime).
     """
-    once = [min(r.time(2)) for r in runners]
+    once = [r.time(1, cold=True)[0] for r in runners]
+    once = [t if t > 0.1 else r.time(2)[0] for t, r in zip(once, runners)]
     counts = [max(1, min(1000, int(turn / max(t, 1e-7)))) for t in once]
     times = [[] for _ in runners]
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times[0]) < rounds:
+    done = 0
+    while time.perf_counter() < end or done < rounds:
         order = list(range(len(runners)))
-        if len(times[0]) % 2:
+        if done % 2:
             order.reverse()
         for i in order:
-            time.sleep(0.002)
-            times[i].append(float(np.median(runners[i].time(counts[i]))))
-    return np.array(times)
+            if done < FEW or once[i] < SLOW or i < 2:
+                time.sleep(0.002)
+                times[i].append(runners[i].time(counts[i], once[i] > 0.1))
+        done += 1
+    return [np.array(t) for t in times]

@@ -6,7 +6,8 @@ standard input and answers each with a line:
 
   {"do": "load", "path": .., "name": .., "threads": n}  inputs from models.py
   {"do": "outputs", "file": F}                 writes F, an .npz: 0, 1, ...
-  {"do": "time", "runs": n}                    {"seconds": [..]} after one untimed
+  {"do": "time", "runs": n}     {"seconds": median of a run, "cpu": processor time
+                                of a run}, after one untimed unless that is long
   {"do": "drop"}                               forgets the model
 
 What fails is answered by {"error": text}.
@@ -14,7 +15,9 @@ What fails is answered by {"error": text}.
 import importlib
 import json
 import os
+import statistics
 import sys
+import time
 
 import numpy as np
 
@@ -34,9 +37,13 @@ def answer(session, command):
         arrays = session.run()
         np.savez(command["file"], **{str(i): a for i, a in enumerate(arrays)})
         return session, {}
-    session.time()
-    return session, {"seconds": [session.time()
-                                 for _ in range(command["runs"])]}
+    first = time.process_time()
+    if not command.get("cold"):
+        session.time()
+        first = time.process_time()
+    runs = [session.time() for _ in range(command["runs"])]
+    return session, {"seconds": statistics.median(runs), "cpu": (
+        time.process_time() - first) / len(runs)}
 
 
 def main():
