@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "op/quantized.h"
 
+#include "target/target.h"
+
 #include <math.h>
 
 MlirValue fe_saturated(fe_ir *ir, fe_dtype t, MlirValue v) {
@@ -18,6 +20,37 @@ MlirValue fe_saturated(fe_ir *ir, fe_dtype t, MlirValue v) {
   v = fe_select(ir, fe_cmp(ir, FE_LT, v, high), v, high);
   v = fe_convert(ir, v, ir->i32, false, false);
   return fe_convert(ir, v, fe_storage_type(ir, t), false, false);
+}
+
+static MlirValue fused(fe_ir *ir, MlirValue a, MlirValue b, MlirValue c) {
+  return fe_first(
+      FE_OP(ir, "math.fma", FE_VALUES(a, b, c), FE_TYPES(mlirValueGetType(a))));
+}
+
+// Markstein's: q = x * (1 / s), then q + (x - q s) (1 / s), where products are
+// not rounded before they are added. Scales so small that 1 / s is no number
+// are multiplied by 2^64, as x is; what is infinite or NaN without the second
+// step stays so, and so does what is too large for the integers anyway.
+MlirValue fe_quotient(fe_ir *ir, const fe_target *target, MlirValue x,
+                      MlirValue scale) {
+  if (!target->fma)
+    return fe_div(ir, x, scale);
+  MlirType t = ir->f32;
+  MlirValue one = fe_float(ir, t, 1), size = fe_math(ir, "absf", scale);
+  MlirValue small = fe_cmp(ir, FE_LT, size, fe_float(ir, t, ldexp(1, -64)));
+  MlirValue factor = fe_select(ir, small, fe_float(ir, t, ldexp(1, 64)), one);
+  scale = fe_mul(ir, scale, factor);
+  x = fe_mul(ir, x, factor);
+  MlirValue reciprocal = fe_div(ir, one, scale);
+  MlirValue infinite =
+      fe_cmp(ir, FE_GT, size, fe_float(ir, t, 3.4028234663852886e38));
+  scale = fe_select(ir, infinite, fe_float(ir, t, 0), scale);
+  MlirValue q = fe_mul(ir, x, reciprocal);
+  MlirValue rest = fused(ir, fe_neg(ir, q), scale, x);
+  MlirValue exact = fused(ir, rest, reciprocal, q);
+  MlirValue fits =
+      fe_cmp(ir, FE_LT, fe_math(ir, "absf", q), fe_float(ir, t, ldexp(1, 24)));
+  return fe_select(ir, fits, exact, q);
 }
 
 MlirAttribute fe_strict_begin(fe_ir *ir) {

@@ -244,7 +244,12 @@ static fe_status lower_quantize(fe_lower *l) {
     if (l->in_type[1] != precision)
       scale = rounded(ir, precision, scale);
   }
-  MlirValue v = fe_div(ir, x, scale);
+  // One scale for all: its reciprocal is found once.
+  int64_t count = fe_rank(l->in[1]) == 1 ? fe_static_dim(l->in[1], 0) : 0;
+  bool one = granularity_of(l->op, fe_rank(l->in[0]), fe_rank(l->in[1]),
+                            count) == TENSOR;
+  MlirValue v =
+      one ? fe_quotient(ir, l->target, x, scale) : fe_div(ir, x, scale);
   if (narrow)
     v = rounded(ir, precision, v);
   bool integer = fe_dtype_is_int(t);
@@ -293,42 +298,6 @@ static fe_status lower_dequantize(fe_lower *l) {
              as_f32(ir, l->in_type[1], e.scale));
   l->out[0] = fe_generic_end(e.g, l->out_type[0], v);
   return FE_OK;
-}
-
-//===-- DynamicQuantizeLinear -----------------------------------------------//
-
-/// The range of x and 0 spread over 0..255.
-static fe_status expand_dynamic(fe_node *n, MlirValue *results) {
-  fe_ir *ir = n->ir;
-  fe_where where = n->where;
-  where.op = n->row->name;
-  if (n->in.n != 1 || fe_is_null(n->in.at[0]))
-    return fe_error(ir->diags, where, NULL, "takes 1 input");
-  MlirValue x = n->in.at[0], zero = fe_constant_scalar(ir, FE_F32, 0);
-  MlirValue steps = fe_constant_scalar(ir, FE_F32, 255);
-  MlirValue one = fe_constant_scalar(ir, FE_F32, 1);
-  MlirNamedAttribute flat = fe_at_i64(ir, "keepdims", 0);
-  MlirValue max = fe_first(fe_onnx(ir, "ReduceMax", 1, &x, 1, 1, &flat));
-  MlirValue min = fe_first(fe_onnx(ir, "ReduceMin", 1, &x, 1, 1, &flat));
-  if (fe_is_null(max) || fe_is_null(min))
-    return FE_FAILED;
-  max = fe_onnx1(ir, "Max", max, zero);
-  min = fe_onnx1(ir, "Min", min, zero);
-  if (fe_is_null(max) || fe_is_null(min))
-    return FE_FAILED;
-  MlirValue range = fe_onnx1(ir, "Sub", max, min);
-  MlirValue scale = fe_onnx1(ir, "Div", range, steps);
-  MlirValue none = fe_onnx1(ir, "Equal", range, zero);
-  scale = fe_onnx1(ir, "Where", none, one, scale);
-  MlirValue point = fe_onnx1(ir, "Div", fe_onnx1(ir, "Sub", zero, min), scale);
-  point = fe_onnx1(ir, "Round", fe_onnx1(ir, "Clip", point, zero, steps));
-  MlirNamedAttribute to = fe_at_i64(ir, "to", FE_U8);
-  point = fe_first(fe_onnx(ir, "Cast", 1, &point, 1, 1, &to));
-  MlirValue all[3] = {fe_onnx1(ir, "QuantizeLinear", x, scale, point), scale,
-                      point};
-  for (unsigned i = 0; i < n->n_out && i < 3; ++i)
-    results[i] = all[i];
-  return fe_is_null(all[0]) ? FE_FAILED : FE_OK;
 }
 
 //===-- MatMulInteger, QLinearMatMul ----------------------------------------//
@@ -427,13 +396,6 @@ const fe_op_row fe_family_quantize[] = {
      .attrs = dequantize_attrs,
      .infer = infer_dequantize,
      .lower = lower_dequantize},
-    {.name = "DynamicQuantizeLinear",
-     .since = 11,
-     .inputs = "x:T1",
-     .outputs = "y:T2, y_scale:T1, y_zero_point:T2",
-     .types = "T1=f32;T2=u8",
-     .flags = FE_FUNCTION,
-     .expand = expand_dynamic},
     {.name = "MatMulInteger",
      .since = 10,
      .inputs = "A:T1, B:T2, a_zero_point?:T1, b_zero_point?:T2",
