@@ -1,6 +1,6 @@
 """Windows, spectra, losses, random numbers, constants."""
 import numpy as np
-from onnx import helper
+from onnx import numpy_helper
 
 from draw import FLOATS, WORDS, T
 
@@ -153,8 +153,9 @@ def multinomial(d):
 def constant(d):
     shape = d.shape()
     t = d.type("T", [u for u in d.allowed("T") if u != T.STRING])
-    kinds = {"value": lambda: helper.make_tensor(
-                 "v", t, shape, d.array(t, tuple(shape)).tobytes(), raw=True)}
+    # it packs the types of less than a byte
+    kinds = {"value": lambda: numpy_helper.from_array(
+                 d.array(t, tuple(shape)), "v")}
     if "value_int" in d.attributes:
         kinds.update(value_int=lambda: d.integer(-99, 99),
                      value_float=lambda: d.number(-9, 9),
