@@ -260,9 +260,40 @@ static void place(void *user, MlirValue row, fe_coords *out) {
   *out = coords_of(c, fe_add(ir, c->block, fe_remu(ir, row, nk)), y, x);
 }
 
+/// Results that are bytes: of four pixels, which lie one behind the other, at
+/// once.
+static void finish_bytes(conv *c) {
+  fe_ir *ir = c->g.ir;
+  const fe_tile *t = c->tile;
+  const fe_epilogue *e = &c->epilogue;
+  unsigned nk = (unsigned)c->panel;
+  for (unsigned k = 0; k < nk; ++k)
+    for (unsigned i = 0; i < t->m; i += 4) {
+      unsigned n = t->m - i < 4 ? t->m - i : 4;
+      MlirValue v[4], zero = {NULL}, to = {NULL};
+      for (unsigned p = 0; p < n; ++p) {
+        fe_coords at =
+            coords_of(c, plus(ir, c->block, k), plus(ir, t->y, t->dy[i + p]),
+                      plus(ir, t->x, t->dx[i + p]));
+        v[p] = fe_epilogue_number(e, c->acc[(i + p) * nk + k], c->lanes, &at,
+                                  &zero);
+        if (!p)
+          to = at.flat;
+      }
+      fe_vstore(
+          ir, fe_limited_bytes(&c->g, n, v, zero, e->step[e->n - 1].is_signed),
+          c->g.flat[c->g.n_args - 1], FE_IDX(to));
+    }
+}
+
 static void finish(conv *c) {
   fe_ir *ir = c->g.ir;
   const fe_tile *t = c->tile;
+  if (c->bytes && fe_epilogue_makes_bytes(&c->epilogue) &&
+      fe_limits_bytes(&c->g, c->lanes)) {
+    finish_bytes(c);
+    return;
+  }
   bool loop = fe_epilogue_has_loop(&c->epilogue);
   unsigned nk = (unsigned)c->panel;
   MlirValue dest = c->g.flat[c->g.n_args - 1], zero = fe_index(ir, 0);

@@ -36,8 +36,8 @@ fe_dot fe_dot_choose(const fe_target *t, unsigned *numbers) {
   return t->dot_u8s8 ? FE_DOT_U8S8 : FE_DOT_S16;
 }
 
-static MlirValue intrinsic(fe_ir *ir, const char *name, unsigned n,
-                           const MlirValue *operands, MlirType type) {
+MlirValue fe_intrinsic(fe_ir *ir, const char *name, unsigned n,
+                       const MlirValue *operands, MlirType type) {
   int32_t segments[2] = {(int32_t)n, 0};
   return fe_first(
       FE_OP(ir, "llvm.call_intrinsic", .n_operands = n, .operands = operands,
@@ -76,7 +76,7 @@ MlirValue fe_dot_bytes(const fe_gen *g, MlirValue acc, MlirValue x,
   unsigned bits = (unsigned)fe_static_dim(acc, 0) * 32;
   const char *name = fe_printf(ir->arena, "llvm.x86.avx512.vpdpbusd.%u", bits);
   MlirValue in[3] = {acc, apart(ir, x, ir->i8, 8), apart(ir, w, ir->i8, 8)};
-  return intrinsic(ir, name, 3, in, mlirValueGetType(acc));
+  return fe_intrinsic(ir, name, 3, in, mlirValueGetType(acc));
 }
 
 /// The lower (or upper) 16 bits of every lane, with their sign.
@@ -93,7 +93,7 @@ static MlirValue pairs(const fe_gen *g, MlirValue a, MlirValue b, MlirValue c) {
                        : bits == 256 ? "llvm.x86.avx2.pmadd.wd"
                                      : "llvm.x86.avx512.pmaddw.d.512";
     MlirValue in[2] = {apart(ir, a, ir->i16, 16), apart(ir, b, ir->i16, 16)};
-    return fe_add(ir, c, intrinsic(ir, name, 2, in, mlirValueGetType(c)));
+    return fe_add(ir, c, fe_intrinsic(ir, name, 2, in, mlirValueGetType(c)));
   }
   for (unsigned upper = 0; upper < 2; ++upper)
     c = fe_add(ir, c, fe_mul(ir, half(ir, a, upper), half(ir, b, upper)));

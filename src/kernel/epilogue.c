@@ -58,6 +58,68 @@ static bool is_projection(MlirAffineMap map, bool *runs) {
   return true;
 }
 
+static MlirOperation def_of(MlirValue v, const char *name) {
+  MlirOperation op = fe_is_null(v) ? (MlirOperation){NULL} : fe_def(v);
+  return !mlirOperationIsNull(op) && fe_op_is(op, name) ? op
+                                                        : (MlirOperation){NULL};
+}
+
+static bool number_of(MlirValue v, double *out) {
+  MlirOperation op = def_of(v, "arith.constant");
+  if (mlirOperationIsNull(op))
+    return false;
+  MlirAttribute a = fe_attr(op, "value");
+  if (!mlirAttributeIsAFloat(a))
+    return false;
+  *out = mlirFloatAttrGetValueDouble(a);
+  return true;
+}
+
+/// select(compare(v, bound), v, bound): gives v.
+static MlirValue limited_by(MlirValue v, double *bound) {
+  MlirOperation op = def_of(v, "arith.select");
+  if (mlirOperationIsNull(op) || !number_of(fe_operand(op, 2), bound))
+    return (MlirValue){NULL};
+  MlirOperation compare = def_of(fe_operand(op, 0), "arith.cmpf");
+  if (mlirOperationIsNull(compare) ||
+      !fe_same(fe_operand(compare, 0), fe_operand(op, 1)) ||
+      !fe_same(fe_operand(compare, 1), fe_operand(op, 2)))
+    return (MlirValue){NULL};
+  return fe_operand(op, 1);
+}
+
+/// Finds the parts of fe_saturated (src/op/quantized.c) at a body's end.
+static void find_bytes(fe_epilogue_step *s) {
+  MlirBlock body = fe_region_block(s->op, 0);
+  MlirOperation op =
+      def_of(fe_operand(mlirBlockGetTerminator(body), 0), "arith.trunci");
+  if (mlirOperationIsNull(op) ||
+      fe_dtype_bits(fe_dtype_of_elem(mlirValueGetType(fe_result(op, 0)))) != 8)
+    return;
+  op = def_of(fe_operand(op, 0), "arith.fptosi");
+  if (mlirOperationIsNull(op))
+    return;
+  double low, high;
+  MlirValue limited = fe_operand(op, 0), v = limited_by(limited, &high);
+  if (fe_is_null(v) || fe_is_null(v = limited_by(v, &low)) ||
+      high - low != 255 || (low != 0 && low != -128))
+    return;
+  MlirValue zero = {NULL};
+  op = def_of(v, "arith.addf");
+  if (!mlirOperationIsNull(op)) {
+    v = fe_operand(op, 0);
+    zero = fe_operand(op, 1);
+  }
+  op = def_of(v, "math.roundeven");
+  if (mlirOperationIsNull(op) ||
+      fe_dtype_of_elem(mlirValueGetType(v)) != FE_F32)
+    return;
+  s->number = fe_operand(op, 0);
+  s->zero = zero;
+  s->limited = limited;
+  s->is_signed = low != 0;
+}
+
 static fe_status parse_step(fe_epilogue *e, MlirOperation op) {
   fe_gen *g = e->gen;
   MlirBlock old = fe_func_block(g->tensors);
@@ -95,6 +157,7 @@ static fe_status parse_step(fe_epilogue *e, MlirOperation op) {
     in->number = a;
     s->scattered |= !runs;
   }
+  find_bytes(s);
   ++e->n;
   return FE_OK;
 }
@@ -171,6 +234,9 @@ typedef struct copy {
   int64_t width;
   const fe_coords *c;
   fe_map values; // MlirValue.ptr to MlirValue.ptr
+  /// Bytes that steps made before, to the same numbers in f32; NULL: unknown.
+  /// Of signed and unsigned ones.
+  const fe_map *floats[2];
 } copy;
 
 static MlirType widen(copy *y, MlirType t) {
@@ -217,6 +283,12 @@ static MlirValue copy_op(copy *y, MlirOperation op) {
   MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, n + 1);
   for (unsigned i = 0; i < n; ++i)
     operands[i] = copy_value(y, fe_operand(op, i));
+  bool is_signed = fe_op_is(op, "arith.sitofp");
+  if ((is_signed || fe_op_is(op, "arith.uitofp")) && y->floats[is_signed]) {
+    MlirValue known = {fe_map_get_ptr(y->floats[is_signed], operands[0].ptr)};
+    if (known.ptr)
+      return known;
+  }
   MlirType type = widen(y, mlirValueGetType(fe_result(op, 0)));
   unsigned n_attrs = (unsigned)mlirOperationGetNumAttributes(op);
   MlirNamedAttribute *attrs =
@@ -229,10 +301,24 @@ static MlirValue copy_op(copy *y, MlirOperation op) {
                         .n_attrs = n_attrs, .attrs = attrs));
 }
 
+/// Steps being applied one after the other.
+typedef struct chain {
+  const fe_epilogue *e;
+  int64_t width;
+  MlirValue active;
+  const fe_coords *c;
+  fe_map floats[2];
+  bool wants_number; // of the last step: and its zero
+  MlirValue zero;
+} chain;
+
 /// Applies step s to the values of its inputs.
-static MlirValue apply(const fe_epilogue *e, unsigned s, int64_t width,
-                       const MlirValue *in, const fe_coords *c) {
-  copy y = {.e = e, .width = width, .c = c};
+static MlirValue apply(chain *h, unsigned s, const MlirValue *in, bool last) {
+  const fe_epilogue *e = h->e;
+  copy y = {.e = e, .width = h->width, .c = h->c};
+  y.floats[0] = &h->floats[0];
+  y.floats[1] = &h->floats[1];
+  const fe_epilogue_step *step = &e->step[s];
   fe_arena *arena = e->gen->ir->arena;
   MlirBlock body = fe_region_block(e->step[s].op, 0);
   for (unsigned i = 0; i < e->step[s].n_in; ++i)
@@ -244,7 +330,16 @@ static MlirValue apply(const fe_epilogue *e, unsigned s, int64_t width,
     fe_map_set_ptr(arena, &y.values, fe_result(op, 0).ptr, (void *)v.ptr);
     op = mlirOperationGetNextInBlock(op);
   }
-  return copy_value(&y, fe_operand(op, 0));
+  if (last && h->wants_number) {
+    if (!fe_is_null(step->zero))
+      h->zero = copy_value(&y, step->zero);
+    return copy_value(&y, step->number);
+  }
+  MlirValue v = copy_value(&y, fe_operand(op, 0));
+  if (!fe_is_null(step->limited) && h->width)
+    fe_map_set_ptr(arena, &h->floats[step->is_signed], v.ptr,
+                   (void *)copy_value(&y, step->limited).ptr);
+  return v;
 }
 
 //===-- Operands ------------------------------------------------------------//
@@ -288,25 +383,37 @@ static MlirValue load(const fe_epilogue *e, const fe_epilogue_input *in,
 }
 
 /// Runs steps [first, last) on chain value `first`.
-static MlirValue run(const fe_epilogue *e, unsigned first, unsigned last,
-                     MlirValue v, int64_t width, MlirValue active,
-                     const fe_coords *c) {
-  MlirValue chain[FE_EPILOGUE_STEPS + 1] = {{0}};
-  chain[first] = v;
+static MlirValue run(chain *h, unsigned first, unsigned last, MlirValue v) {
+  MlirValue values[FE_EPILOGUE_STEPS + 1] = {{0}};
+  values[first] = v;
   for (unsigned s = first; s < last; ++s) {
-    const fe_epilogue_step *step = &e->step[s];
+    const fe_epilogue_step *step = &h->e->step[s];
     MlirValue in[FE_EPILOGUE_INPUTS];
     for (unsigned i = 0; i < step->n_in; ++i)
-      in[i] = step->in[i].is_chain ? chain[step->in[i].number]
-                                   : load(e, &step->in[i], width, active, c);
-    chain[s + 1] = apply(e, s, width, in, c);
+      in[i] = step->in[i].is_chain
+                  ? values[step->in[i].number]
+                  : load(h->e, &step->in[i], h->width, h->active, h->c);
+    values[s + 1] = apply(h, s, in, s + 1 == last);
   }
-  return chain[last];
+  return values[last];
 }
 
 MlirValue fe_epilogue_vector(const fe_epilogue *e, MlirValue v, int64_t width,
                              MlirValue active, const fe_coords *c) {
-  return run(e, 0, e->n_vector, v, width, active, c);
+  chain h = {.e = e, .width = width, .active = active, .c = c};
+  return run(&h, 0, e->n_vector, v);
+}
+
+bool fe_epilogue_makes_bytes(const fe_epilogue *e) {
+  return e->n && e->n_vector == e->n && !fe_is_null(e->step[e->n - 1].number);
+}
+
+MlirValue fe_epilogue_number(const fe_epilogue *e, MlirValue v, int64_t width,
+                             const fe_coords *c, MlirValue *zero) {
+  chain h = {.e = e, .width = width, .c = c, .wants_number = true};
+  v = run(&h, 0, e->n_vector, v);
+  *zero = h.zero;
+  return v;
 }
 
 void fe_epilogue_loop(const fe_epilogue *e, MlirValue buffer, MlirValue rows,
@@ -321,7 +428,8 @@ void fe_epilogue_loop(const fe_epilogue *e, MlirValue buffer, MlirValue rows,
   at.at[g->rank - 1] = fe_add(ir, c.at[g->rank - 1], inner.iv);
   at.flat = fe_add(ir, c.flat, inner.iv);
   MlirValue v = fe_load(ir, buffer, FE_IDX(outer.iv, inner.iv));
-  v = run(e, e->n_vector, e->n, v, 0, (MlirValue){0}, &at);
+  chain h = {.e = e, .c = &at};
+  v = run(&h, e->n_vector, e->n, v);
   fe_store(ir, v, g->flat[g->n_args - 1], 1, &at.flat);
   fe_loop_end(ir, &inner);
   fe_loop_end(ir, &outer);

@@ -103,6 +103,11 @@ typedef struct fe_epilogue_input {
 typedef struct fe_epilogue_step {
   MlirOperation op; // linalg.generic
   bool scattered;   // an operand is permuted: cannot be loaded as vectors
+  /// Where the result is bytes made by fe_saturated: values of the body, the
+  /// number in f32 before it is rounded, what is added then (null: 0), and the
+  /// limited number. Null otherwise.
+  MlirValue number, zero, limited;
+  bool is_signed;
   unsigned n_in;
   fe_epilogue_input in[FE_EPILOGUE_INPUTS];
 } fe_epilogue_step;
@@ -136,6 +141,11 @@ typedef struct fe_coords {
 /// memory is read for the others. Gives chain value n_vector.
 MlirValue fe_epilogue_vector(const fe_epilogue *e, MlirValue v, int64_t width,
                              MlirValue active, const fe_coords *c);
+/// Where step n_vector - 1 makes bytes and is the last one: its number before
+/// rounding, and *zero, which is to be added then, or null.
+bool fe_epilogue_makes_bytes(const fe_epilogue *e);
+MlirValue fe_epilogue_number(const fe_epilogue *e, MlirValue v, int64_t width,
+                             const fe_coords *c, MlirValue *zero);
 /// Applies the other steps to a buffer [row][column] of chain values n_vector
 /// and stores the results to the destination. `place` gives the position of
 /// column 0 of a row; the columns run along the last dim.
@@ -147,6 +157,9 @@ void fe_epilogue_loop(const fe_epilogue *e, MlirValue buffer, MlirValue rows,
 
 /// a * b + c: one instruction where the target has it.
 MlirValue fe_vfma(const fe_gen *g, MlirValue a, MlirValue b, MlirValue c);
+/// An intrinsic function of LLVM.
+MlirValue fe_intrinsic(fe_ir *ir, const char *name, unsigned n,
+                       const MlirValue *operands, MlirType type);
 /// Bytes that one lane of a dot product takes; `word`, of a memref of bytes, in
 /// all lanes, signed bytes with their sign bits flipped (so they are unsigned,
 /// 128 more); acc + products of unsigned bytes x with signed bytes w.
@@ -169,6 +182,12 @@ const char *fe_dot_explain(fe_dot dot);
 /// a * b + c of vectors. Sums of 32 bits wrap around, nothing saturates.
 MlirValue fe_vdot(const fe_gen *g, fe_dot dot, MlirValue a, MlirValue b,
                   MlirValue c);
+/// Whether fe_limited_bytes is to be had for vectors of so many lanes.
+bool fe_limits_bytes(const fe_gen *g, unsigned lanes);
+/// The bytes of n (1 to 4) vectors of f32, one behind the other: rounded to
+/// even, plus `zero` (one number in all lanes; null: 0), limited.
+MlirValue fe_limited_bytes(const fe_gen *g, unsigned n, const MlirValue *v,
+                           MlirValue zero, bool is_signed);
 /// Lanes of `elem` in a vector register.
 unsigned fe_gen_lanes(const fe_gen *g, MlirType elem);
 /// Transposes n vectors of n lanes (n a power of two) by shuffles, in place.

@@ -1,0 +1,81 @@
+//===- bytes.c - floats limited to bytes ----------------------------------===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Converting rounds, and packing limits: two thirds of the instructions that
+// it takes to round and limit floats, and whole vectors of bytes to store.
+//
+//===----------------------------------------------------------------------===//
+#include "kernel/kernel.h"
+
+static unsigned lanes_of(MlirValue v) {
+  return (unsigned)mlirShapedTypeGetDimSize(mlirValueGetType(v), 0);
+}
+
+static MlirValue cast(fe_ir *ir, MlirValue v, unsigned n, MlirType elem) {
+  return fe_first(FE_OP(ir, "vector.bitcast", FE_VALUES(v),
+                        FE_TYPES(fe_vector_type(ir, n, elem))));
+}
+
+/// Pairs of vectors to one of elements half as wide, limited, within each 128
+/// bits: "ssdw", "uswb" or "sswb".
+static MlirValue pack(fe_ir *ir, const char *kind, MlirValue a, MlirValue b) {
+  unsigned bits = fe_dtype_bits(fe_dtype_of_elem(fe_elem_of(a))) / 2;
+  unsigned n = 2 * lanes_of(a);
+  bool wide = n * bits == 512;
+  MlirValue in[2] = {a, b};
+  const char *name = fe_printf(
+      ir->arena, wide ? "llvm.x86.avx512.pack%s.512" : "llvm.x86.avx2.pack%s",
+      kind);
+  return fe_intrinsic(ir, name, 2, in,
+                      fe_vector_type(ir, n, bits == 16 ? ir->i16 : ir->i8));
+}
+
+/// A vector of one number, twice as long and of i16.
+static MlirValue as_words(fe_ir *ir, MlirValue v) {
+  unsigned n = lanes_of(v);
+  int64_t lanes[64] = {0};
+  v = fe_convert(ir, v, fe_vector_type(ir, n, ir->i32), false, false);
+  v = fe_convert(ir, v, fe_vector_type(ir, n, ir->i16), false, false);
+  return fe_shuffle(ir, v, v, 2 * n, lanes);
+}
+
+bool fe_limits_bytes(const fe_gen *g, unsigned lanes) {
+  return g->target->dot_u8s8 && (lanes == 8 || lanes == 16);
+}
+
+MlirValue fe_limited_bytes(const fe_gen *g, unsigned n, const MlirValue *v,
+                           MlirValue zero, bool is_signed) {
+  fe_ir *ir = g->ir;
+  unsigned lanes = lanes_of(v[0]), quads = lanes / 4;
+  MlirType type = mlirValueGetType(v[0]);
+  MlirType whole = fe_vector_type(ir, lanes, ir->i32);
+  // What is too large for i32 would become the smallest number, as do NaN and
+  // what is too small.
+  MlirValue large = fe_float(ir, type, 1e9), r[4];
+  for (unsigned i = 0; i < n; ++i) {
+    MlirValue x = fe_select(ir, fe_cmp(ir, FE_LT, v[i], large), v[i], large);
+    r[i] = fe_intrinsic(ir, "llvm.lrint", 1, &x, whole);
+  }
+  for (unsigned i = n; i < 4; ++i)
+    r[i] = r[i - n];
+  MlirValue a = pack(ir, "ssdw", r[0], r[1]);
+  MlirValue b = n > 2 ? pack(ir, "ssdw", r[2], r[3]) : a;
+  if (!fe_is_null(zero)) {
+    MlirValue in[2] = {a, as_words(ir, zero)};
+    a = fe_intrinsic(ir, "llvm.sadd.sat", 2, in, mlirValueGetType(a));
+    in[0] = b;
+    b = n > 2 ? fe_intrinsic(ir, "llvm.sadd.sat", 2, in, mlirValueGetType(b))
+              : a;
+  }
+  MlirValue all = pack(ir, is_signed ? "sswb" : "uswb", a, b);
+  // Every 128 bits hold four lanes of each vector.
+  int64_t order[64];
+  for (unsigned i = 0; i < n; ++i)
+    for (unsigned q = 0; q < quads; ++q)
+      order[i * quads + q] = 4 * q + i;
+  all = cast(ir, all, lanes, ir->i32);
+  all = fe_shuffle(ir, all, all, n * quads, order);
+  return cast(ir, all, n * lanes, ir->i8);
+}
