@@ -1,10 +1,10 @@
-"""usage: operators.py [--seconds S] [--cpu CPU] [--json FILE] [NAME ...]
+"""usage: operators.py [--seconds S] [--json FILE] [NAME ...]
 
 Single operators with the shapes of real models, Ferrule and ONNX Runtime in
 turns in one process, one thread. NAME: rows whose name starts with it; none:
 all. Prints one line for each; ratio above 1: Ferrule is faster. `best` is the
 ratio of the fastest rounds, which a busy machine disturbs less. Models and their
-shared objects are in BUILD/bench/operators. Needs: numpy, onnx, onnxruntime.
+shared objects are in BUILD/bench. Needs: numpy, onnx, onnxruntime.
 """
 import argparse
 import json
@@ -13,10 +13,11 @@ import sys
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
-from bench import ferrule, interleave, ort_runner, ort_session
+import models
+from peers import ferrule as ours, onnxruntime as theirs
+from turns import interleave
 
 F, I64 = np.float32, np.int64
 ELEM = {np.dtype(t): helper.np_dtype_to_tensor_dtype(np.dtype(t))
@@ -315,24 +316,24 @@ def write(path, spec):
     return {f"x{i}": a for i, a in enumerate(inputs)}
 
 
-def measure(name, scratch, seconds, options):
-    path, library = f"{scratch}/{name}.onnx", f"{scratch}/{name}.so"
+class Runner:
+    def __init__(self, session):
+        self.session = session
+
+    def time(self, runs):
+        return [self.session.time() for _ in range(runs)]
+
+
+def measure(name, seconds):
+    path = f"{models.SCRATCH}/{name}.onnx"
     inputs = write(path, ROWS[name]())
-    ferrule.compile(path, library, **options)
-    model = ferrule.open(library)
-    model.set_threads(1)
-    session = ort_session(path, 1)
-    got = model.run(inputs)
-    want = session.run(list(got), inputs)
+    sessions = [peer.Session(path, name, inputs, 1) for peer in (ours, theirs)]
     error = max((float(np.max(np.abs(g.astype(np.float64) - w), initial=0))
-                 for g, w in zip(got.values(), want)), default=0.0)
-    prepared = model.prepare(inputs)
-    model.run_prepared(prepared)
-    times = interleave([lambda: model.time_prepared(prepared),
-                        ort_runner(session, inputs)], seconds)
-    ours, theirs = np.median(times, axis=1)
-    return {"operator": name, "ferrule_us": ours * 1e6,
-            "onnxruntime_us": theirs * 1e6, "ratio": theirs / ours,
+                 for g, w in zip(*(s.run() for s in sessions))), default=0.0)
+    times = interleave([Runner(s) for s in sessions], seconds)
+    first, second = np.median(times, axis=1)
+    return {"operator": name, "ferrule_us": first * 1e6,
+            "onnxruntime_us": second * 1e6, "ratio": second / first,
             "best": times[1].min() / times[0].min(), "error": error}
 
 
@@ -340,23 +341,20 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seconds", type=float, default=1)
-    parser.add_argument("--cpu")
     parser.add_argument("--json")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    scratch = os.path.join(ferrule.BUILD, "bench", "operators")
-    os.makedirs(scratch, exist_ok=True)
+    os.makedirs(models.SCRATCH, exist_ok=True)
     names = [n for n in ROWS
              if not args.names or any(n.startswith(p) for p in args.names)]
-    options = {"target": args.cpu.encode()} if args.cpu else {}
-    print(f"ONNX Runtime {onnxruntime.__version__}, one thread")
+    print(f"ONNX Runtime {theirs.version()}, one thread")
     print(f"{'operator':34}{'Ferrule':>12}{'ORT':>12}{'ratio':>8}{'best':>8}"
           f"{'error':>10}")
     rows, refused = [], 0
     for name in names:
         try:
-            r = measure(name, scratch, args.seconds, options)
-        except ferrule.Error as error:
+            r = measure(name, args.seconds)
+        except Exception as error:  # refused by either
             print(f"{name:34}refused: {str(error).splitlines()[0]}")
             refused += 1
             continue
@@ -366,7 +364,7 @@ def main():
               flush=True)
     if args.json:
         with open(args.json, "w") as f:
-            json.dump({"onnxruntime": onnxruntime.__version__, "rows": rows},
+            json.dump({"onnxruntime": theirs.version(), "rows": rows},
                       f, indent=1)
     return 1 if refused else 0
 

@@ -46,7 +46,10 @@ typedef struct conv {
   // Channels are words where the input is bytes.
   int64_t channels, groups, blocks, full_blocks, rest;
   int64_t in_block; // channels of a block of the input
-  int64_t step;     // elements from a pixel of the input to the next
+  // Groups that are not whole blocks (fe_conv_spans); `channels` is then what a
+  // panel's weights have room for. 0: they are.
+  int64_t group_in, group_out, out_channels;
+  int64_t step; // elements from a pixel of the input to the next
   fe_panels panels;
   conv_order order;
   conv_parts parts;
@@ -58,8 +61,9 @@ typedef struct conv {
   // Of the item being emitted:
   int64_t panel; // blocks of this panel
   MlirValue image, block, in_base, w_base;
-  MlirValue y0;        // first row of the part
-  int64_t part_pixels; // of a visit of the panel; FE_DYN
+  MlirValue span, span_rest; // blocks that the panel sees; 1: `rest` too
+  MlirValue y0;              // first row of the part
+  int64_t part_pixels;       // of a visit of the panel; FE_DYN
   // Of the tile being emitted:
   const fe_tile *tile;
   MlirValue prefetch_base;
@@ -364,6 +368,21 @@ static void tile(void *user, const fe_tile *t) {
   int64_t block = c->in_block;
   int64_t w_block = block * w->kernel[0] * w->kernel[1] * c->panel * c->lanes;
   MlirValue zero = fe_index(ir, 0), n = fe_index(ir, c->full_blocks);
+  if (c->group_in) {
+    n = c->span;
+    fe_region r = acc_loop(c, zero, n);
+    taps(c, block, fe_add(ir, base, fe_mul(ir, r.iv, plane)),
+         fe_add(ir, c->w_base, times(ir, r.iv, w_block)), r.iv);
+    acc_loop_end(c, &r);
+    if (c->rest) {
+      r = acc_loop(c, zero, c->span_rest);
+      taps(c, c->rest, fe_add(ir, base, fe_mul(ir, n, plane)),
+           fe_add(ir, c->w_base, times(ir, n, w_block)), n);
+      acc_loop_end(c, &r);
+    }
+    finish(c);
+    return;
+  }
   if (c->full_blocks == 1) {
     taps(c, block, base, c->w_base, zero);
   } else if (c->full_blocks > 1) {
@@ -414,6 +433,23 @@ static void part(conv *c, MlirValue part) {
   }
 }
 
+/// Which blocks of the input the panel sees; gives the first.
+static MlirValue find_span(conv *c, int64_t blocks) {
+  fe_ir *ir = c->g.ir;
+  MlirValue group = fe_index(ir, c->group_out), b = fe_index(ir, c->in_block);
+  MlirValue k0 = times(ir, c->block, c->lanes);
+  MlirValue last = fe_min(ir, plus(ir, k0, blocks * c->lanes - 1),
+                          fe_index(ir, c->out_channels - 1));
+  MlirValue first =
+      fe_divu(ir, times(ir, fe_divu(ir, k0, group), c->group_in), b);
+  MlirValue end = times(ir, plus(ir, fe_divu(ir, last, group), 1), c->group_in);
+  end = fe_divu(ir, plus(ir, end, c->in_block - 1), b);
+  MlirValue full = fe_min(ir, end, fe_index(ir, c->full_blocks));
+  c->span = fe_sub(ir, full, first);
+  c->span_rest = fe_sub(ir, end, full);
+  return first;
+}
+
 /// Sets up panel `number`, `blocks` wide, for one image.
 static void panel(conv *c, MlirValue number, int64_t blocks, MlirValue at) {
   fe_ir *ir = c->g.ir;
@@ -425,7 +461,9 @@ static void panel(conv *c, MlirValue number, int64_t blocks, MlirValue at) {
   int64_t per_image = c->plain ? c->channels * c->groups
                                : c->groups * c->full_blocks + (c->rest ? 1 : 0);
   MlirValue first = times(ir, c->image, per_image);
-  if (c->groups > 1) {
+  if (c->group_in) {
+    first = fe_add(ir, first, find_span(c, blocks));
+  } else if (c->groups > 1) {
     int64_t panels = c->blocks / c->groups / blocks;
     MlirValue group = fe_divu(ir, number, fe_index(ir, panels));
     first = fe_add(ir, first, times(ir, group, c->full_blocks));
@@ -490,7 +528,10 @@ static void choose(conv *c) {
   int64_t weights = row * c->blocks;
   bool known = w->in[0] != FE_DYN && w->in[1] != FE_DYN;
   int64_t image =
-      known ? w->in[0] * w->in[1] * c->channels * c->groups * 4 : FE_DYN;
+      known ? w->in[0] * w->in[1] * 4 *
+                  (c->group_in ? c->full_blocks * c->in_block + c->rest
+                               : c->channels * c->groups)
+            : FE_DYN;
   bool stays = known && image + row * nk < (int64_t)t->l2_bytes * 85 / 100;
   if (fe_window_is_flat(w) && !epilogue_needs_rows(&c->epilogue))
     fe_window_flatten(ir, w);
@@ -515,7 +556,7 @@ static void choose(conv *c) {
              : weights > image                    ? PANEL_IMAGE_PART
              : weights < (int64_t)t->l2_bytes / 2 ? IMAGE_PART_PANEL
                                                   : IMAGE_PANEL_PART;
-  c->prefetch = weights > (int64_t)t->l2_bytes / 4 && !c->plain;
+  c->prefetch = weights > (int64_t)t->l2_bytes / 4 && !c->plain && !c->group_in;
 }
 
 /// The choices as knobs. `order`: 0 panels, images, parts of an image from
@@ -530,9 +571,10 @@ static fe_status schedule(conv *c) {
                            {"rows_of_part", &c->rows_of_part}};
   if (fe_schedule(&c->g, FE_COUNT(knobs), knobs) != FE_OK)
     return FE_FAILED;
-  if (c->plain && prefetch)
+  if ((c->plain || c->group_in) && prefetch)
     return fe_schedule_refuse(
-        &c->g, "a convolution of a plain image prefetches no weights");
+        &c->g, "a convolution of a plain image, or of groups that are not "
+               "whole blocks, prefetches no weights");
   c->order = (conv_order)order;
   c->prefetch = prefetch;
   int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;
@@ -629,10 +671,25 @@ fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
     c->in_block /= FE_DOT_BYTES;
     c->channels = (c->channels + FE_DOT_BYTES - 1) / FE_DOT_BYTES;
   }
-  c->full_blocks = c->channels / c->in_block;
-  c->rest = c->channels % c->in_block;
+  c->out_channels = fe_attr_i64(g->root, "out_channels", 0);
+  int64_t panel_blocks = fe_attr_i64(g->root, "panel", 1);
+  if (c->out_channels && c->groups > 1) {
+    const fe_conv_shape shape = {.out_channels = c->out_channels,
+                                 .channels = c->channels,
+                                 .groups = c->groups};
+    c->group_in = c->channels;
+    c->group_out = c->out_channels / c->groups;
+    c->channels *= c->groups;
+    c->groups = 1; // of the input as a whole
+    c->full_blocks = c->channels / c->in_block;
+    c->rest = c->channels % c->in_block;
+    c->channels = fe_conv_span(&shape, c->in_block, panel_blocks);
+  } else {
+    c->full_blocks = c->channels / c->in_block;
+    c->rest = c->channels % c->in_block;
+  }
   c->step = c->in_block;
-  c->panels = fe_conv_panels(c->blocks, fe_attr_i64(g->root, "panel", 1));
+  c->panels = fe_conv_panels(c->blocks, panel_blocks);
   c->in = g->flat[in];
   c->weights = g->flat[weights];
   c->bias = g->flat[bias];

@@ -35,6 +35,14 @@ typedef struct fe_conv_shape {
   int64_t out[2]; // FE_DYN when not known
   bool plain;     // input is [N][C][H][W]
 } fe_conv_shape;
+/// Groups that are not whole blocks: a panel of output channels sees the groups
+/// that its channels are of, so the blocks of the input that hold those, with
+/// zeros among its weights for what is not of a channel's own group.
+bool fe_conv_spans(const fe_target *t, const fe_conv_shape *s);
+/// Channels of the input that panels of `panel` blocks see, at most.
+int64_t fe_conv_span(const fe_conv_shape *s, int64_t lanes, int64_t panel);
+/// Products of all panels, for each that counts.
+double fe_conv_span_waste(const fe_conv_shape *s, int64_t lanes, int64_t panel);
 /// Whether blocks of output channels can be cut into panels of `panel`.
 bool fe_conv_panel_fits(const fe_target *t, const fe_conv_shape *s,
                         int64_t panel);

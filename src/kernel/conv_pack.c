@@ -29,6 +29,59 @@ fe_panels fe_conv_panels(int64_t blocks, int64_t panel) {
   return p;
 }
 
+//===-- Groups that are not whole blocks ------------------------------------//
+
+static bool is_spanning(const fe_conv_shape *s, int64_t lanes) {
+  return s->groups > 1 &&
+         (s->channels % lanes != 0 || s->out_channels / s->groups % lanes != 0);
+}
+
+bool fe_conv_spans(const fe_target *t, const fe_conv_shape *s) {
+  return is_spanning(s, fe_conv_block(t));
+}
+
+/// Channels [first, end) of the input, from a whole block on, that the output
+/// channels [k0, k0 + width) see.
+static void see(const fe_conv_shape *s, int64_t lanes, int64_t k0,
+                int64_t width, int64_t *first, int64_t *end) {
+  int64_t k1 = k0 + width < s->out_channels ? k0 + width : s->out_channels;
+  int64_t group = s->out_channels / s->groups, all = s->channels * s->groups;
+  *first = k0 / group * s->channels / lanes * lanes;
+  *end = ((k1 - 1) / group + 1) * s->channels;
+  *end = (*end + lanes - 1) / lanes * lanes;
+  *end = *end < all ? *end : all;
+}
+
+/// Channels that all panels see; *most: one of them.
+static int64_t span_of_panels(const fe_conv_shape *s, int64_t lanes,
+                              int64_t panel, int64_t *most) {
+  int64_t blocks = (s->out_channels + lanes - 1) / lanes, sum = 0;
+  fe_panels p = fe_conv_panels(blocks, panel);
+  *most = 0;
+  for (int64_t i = 0; i < p.main + (p.last ? 1 : 0); ++i) {
+    int64_t width = i < p.main ? panel : p.last, first, end;
+    see(s, lanes, i * panel * lanes, width * lanes, &first, &end);
+    sum += (end - first) * width * lanes;
+    *most = end - first > *most ? end - first : *most;
+  }
+  return sum;
+}
+
+int64_t fe_conv_span(const fe_conv_shape *s, int64_t lanes, int64_t panel) {
+  int64_t most;
+  span_of_panels(s, lanes, panel, &most);
+  return most;
+}
+
+double fe_conv_span_waste(const fe_conv_shape *s, int64_t lanes,
+                          int64_t panel) {
+  int64_t most;
+  return (double)span_of_panels(s, lanes, panel, &most) /
+         (double)(s->out_channels * s->channels);
+}
+
+//===-- Tiles and panels ----------------------------------------------------//
+
 unsigned fe_conv_rows(const fe_target *t, int64_t panel) {
   int64_t free = (int64_t)t->vector_registers - 2 - panel;
   // Without fused multiply-add a product needs a register too.
@@ -53,16 +106,20 @@ static double tiles_cost(const fe_target *t, int64_t panel, int64_t pixels) {
 bool fe_conv_panel_fits(const fe_target *t, const fe_conv_shape *s,
                         int64_t panel) {
   int64_t lanes = fe_conv_block(t);
-  int64_t group = (s->out_channels + lanes - 1) / lanes / s->groups;
+  int64_t blocks = (s->out_channels + lanes - 1) / lanes;
+  bool free = s->groups == 1 || is_spanning(s, lanes);
+  int64_t group = free ? blocks : blocks / s->groups;
   return panel >= 1 && panel <= MAX_PANEL && panel <= group &&
-         (s->groups == 1 || group % panel == 0) &&
+         (free || group % panel == 0) &&
          (panel == 1 || panel * 2 + 2 <= (int64_t)t->vector_registers);
 }
 
 int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s) {
   int64_t lanes = fe_conv_block(t);
   int64_t blocks = (s->out_channels + lanes - 1) / lanes;
-  int64_t group = blocks / s->groups; // each group has its own panels
+  bool spans = is_spanning(s, lanes);
+  // Each group has its own panels.
+  int64_t group = spans ? blocks : blocks / s->groups;
   bool flat = s->kernel[0] == 1 && s->kernel[1] == 1 && s->stride[0] == 1 &&
               s->stride[1] == 1 && !s->plain;
   int64_t pixels = 1000; // of a row, or of what is treated like one
@@ -81,6 +138,8 @@ int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s) {
     double cost = (double)p.main * tiles_cost(t, n, pixels);
     if (p.last)
       cost += tiles_cost(t, p.last, pixels);
+    if (spans)
+      cost *= fe_conv_span_waste(s, lanes, n);
     // Two is the best measured; others have to be better by some percent.
     if (n != 2)
       cost *= 1.03;
@@ -96,9 +155,16 @@ static int64_t blocks_of(const fe_conv_packing *p) {
   return (p->shape.out_channels + p->lanes - 1) / p->lanes;
 }
 
+/// Channels of a panel's weights.
+static int64_t channels_of(const fe_conv_packing *p) {
+  const fe_conv_shape *s = &p->shape;
+  return is_spanning(s, p->lanes) ? fe_conv_span(s, p->lanes, p->panel)
+                                  : s->channels;
+}
+
 int64_t fe_conv_packed_count(const fe_conv_packing *p) {
   const fe_conv_shape *s = &p->shape;
-  return blocks_of(p) * p->lanes * s->channels * s->kernel[0] * s->kernel[1];
+  return blocks_of(p) * p->lanes * channels_of(p) * s->kernel[0] * s->kernel[1];
 }
 
 size_t fe_conv_packed_parts(const fe_conv_packing *p) {
@@ -125,19 +191,41 @@ static float *pack_panel(const fe_conv_packing *how, int64_t k0, int64_t width,
   return at;
 }
 
+/// The same where groups are not whole blocks: every panel takes as much.
+static float *pack_span(const fe_conv_packing *how, int64_t k0, int64_t width,
+                        float *at) {
+  const fe_conv_shape *s = &how->shape;
+  int64_t lanes = how->lanes, taps = s->kernel[0] * s->kernel[1], first, end;
+  int64_t real = s->out_channels - k0 < width ? s->out_channels - k0 : width;
+  int64_t group = s->out_channels / s->groups;
+  float *next = at + width * taps * channels_of(how);
+  see(s, lanes, k0, width, &first, &end);
+  for (int64_t c0 = first; c0 < end; c0 += lanes)
+    for (int64_t tap = 0; tap < taps; ++tap)
+      for (int64_t c = c0; c < c0 + lanes && c < end; ++c, at += width)
+        for (int64_t k = 0; k < real; ++k) {
+          int64_t in = c - (k0 + k) / group * s->channels;
+          if (in >= 0 && in < s->channels)
+            at[k] = how->weights[((k0 + k) * s->channels + in) * taps + tap];
+        }
+  return next;
+}
+
 void fe_conv_pack_weights(const void *packing, size_t part, void *out) {
   const fe_conv_packing *how = packing;
   fe_panels p = fe_conv_panels(blocks_of(how), how->panel);
   int64_t width = how->panel * how->lanes;
+  float *(*pack)(const fe_conv_packing *, int64_t, int64_t, float *) =
+      is_spanning(&how->shape, how->lanes) ? pack_span : pack_panel;
   if (fe_conv_packed_parts(how) > 1) {
-    pack_panel(how, (int64_t)part * width, width, out);
+    pack(how, (int64_t)part * width, width, out);
     return;
   }
   float *at = out;
   for (int64_t i = 0; i < p.main; ++i)
-    at = pack_panel(how, i * width, width, at);
+    at = pack(how, i * width, width, at);
   if (p.last)
-    pack_panel(how, p.main * width, p.last * how->lanes, at);
+    pack(how, p.main * width, p.last * how->lanes, at);
 }
 
 float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,

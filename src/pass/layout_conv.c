@@ -8,6 +8,8 @@
 //   - groups of whole blocks: krnl.conv with groups;
 //   - smaller groups: neighbours are put together until they are whole blocks,
 //     with zeros between them, as long as that pays; else one dense group;
+//   - or, where that means less zeros, panels see the blocks that hold the
+//     groups of their channels;
 //   - few channels of a plain image: krnl.conv reads the planes.
 // Convolutions whose weights are not constant stay onnx.conv.
 //
@@ -17,6 +19,9 @@
 
 /// Products that a merged or dense group may have for each that counts.
 #define MAX_WASTE 16
+/// What zeros between groups may cost before panels that see several are
+/// better.
+#define SPAN_PAYS 0.9
 /// Multiplications per output element below which moving data dominates.
 #define MIN_PRODUCTS 8
 
@@ -114,7 +119,11 @@ bool fe_layout_fit_groups(fe_layout *l, conv_op *c) {
   if (s->groups == 1)
     return true;
   int64_t k_of = s->out_channels / s->groups;
-  for (int64_t n = 1; n <= s->groups && n <= MAX_WASTE; ++n)
+  double span = MAX_WASTE + 1;
+  if (fe_conv_spans(l->target, s))
+    span = fe_conv_span_waste(s, l->lanes, fe_conv_choose_panel(l->target, s)) /
+           SPAN_PAYS;
+  for (int64_t n = 1; n <= s->groups && n <= MAX_WASTE && n <= span; ++n)
     if (s->groups % n == 0 &&
         (n == s->groups ||
          (n * s->channels % l->lanes == 0 && n * k_of % l->lanes == 0))) {
@@ -270,8 +279,9 @@ static void use_file(fe_layout *l, const conv_op *c, bool direct_only,
 
 static choice choose(fe_layout *l, const conv_op *c) {
   const fe_layout_window *w = &c->win;
-  bool direct_only =
-      w->dilation[0] != 1 || w->dilation[1] != 1 || has_whole_weights(c);
+  bool direct_only = w->dilation[0] != 1 || w->dilation[1] != 1 ||
+                     fe_conv_spans(l->target, &c->shape) ||
+                     has_whole_weights(c);
   choice out = {.panel = fe_conv_choose_panel(l->target, &c->shape)};
   if (!direct_only)
     out.plan = fe_winograd_choose(l->target, &c->shape, fe_dim_static(c->out.n),
@@ -300,8 +310,11 @@ MlirValue fe_layout_conv_root(fe_layout *l, MlirValue x, conv_op *c) {
                                 fe_at_i64s(ir, "pads", 4, w->pad),
                                 fe_at_i64(ir, "channels", s->channels),
                                 fe_at_i64(ir, "groups", s->groups),
-                                fe_at_i64(ir, "panel", panel)};
-  return fe_layout_root(l, "krnl.conv", 3, in, &c->out, FE_COUNT(attrs), attrs);
+                                fe_at_i64(ir, "panel", panel),
+                                fe_at_i64(ir, "out_channels", s->out_channels)};
+  // The last one tells that groups are not whole blocks.
+  unsigned n_attrs = FE_COUNT(attrs) - !fe_conv_spans(l->target, s);
+  return fe_layout_root(l, "krnl.conv", 3, in, &c->out, n_attrs, attrs);
 }
 
 bool fe_layout_conv(fe_layout *l, MlirOperation op) {
