@@ -15,6 +15,15 @@
 bool fe_dim_nonneg(MlirAffineExpr e);
 /// Whether a dim is n, as far as can be told when compiling.
 bool fe_dim_may_be(MlirAffineExpr e, int64_t n);
+/// As text, which is equal for equal ones.
+const char *fe_dims_text(fe_ir *ir, unsigned n, MlirAffineExpr *e);
+/// A size that is `whole` unless the dim that it is taken from is too short for
+/// it: a symbol named after `whole` and what it depends on, so that equal ones
+/// are the same. Its value is what the run's tensor has. Where it meets `whole`
+/// in a broadcast, the result is `whole` again.
+MlirAffineExpr fe_cut_dim(fe_ir *ir, MlirAffineExpr whole, unsigned n,
+                          MlirAffineExpr *by);
+bool fe_dim_is_cut(fe_ir *ir, MlirAffineExpr e, MlirAffineExpr whole);
 /// Product of dims [from, to).
 MlirAffineExpr fe_dims_product(fe_ir *ir, const fe_dims *d, unsigned from,
                                unsigned to);

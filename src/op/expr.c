@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 
+#include <string.h>
+
 bool fe_dim_nonneg(MlirAffineExpr e) {
   if (mlirAffineExprIsNull(e))
     return false;
@@ -36,6 +38,40 @@ MlirAffineExpr fe_dims_product(fe_ir *ir, const fe_dims *d, unsigned from,
   for (unsigned i = from; i < to; ++i)
     e = fe_dim_mul(e, d->d[i]);
   return e;
+}
+
+const char *fe_dims_text(fe_ir *ir, unsigned n, MlirAffineExpr *e) {
+  fe_printed t = {.arena = ir->arena};
+  mlirAttributePrint(mlirAffineMapAttrGet(mlirAffineMapGet(
+                         ir->ctx, 0, (intptr_t)ir->symbols.n, n, e)),
+                     fe_printed_add, &t);
+  // Without the list of symbols, which grows.
+  const char *arrow = strstr(t.buf.at, "-> "), *end = strrchr(t.buf.at, '>');
+  if (!arrow || !end || end <= arrow + 3)
+    return t.buf.at;
+  return fe_strndup(ir->arena, arrow + 3, (size_t)(end - arrow - 3));
+}
+
+/// How the names of symbols begin that are at most `whole`.
+static const char *cut_name(fe_ir *ir, MlirAffineExpr whole) {
+  return fe_printf(ir->arena, "cut %s by ", fe_dims_text(ir, 1, &whole));
+}
+
+MlirAffineExpr fe_cut_dim(fe_ir *ir, MlirAffineExpr whole, unsigned n,
+                          MlirAffineExpr *by) {
+  const char *name = fe_printf(ir->arena, "%s%s", cut_name(ir, whole),
+                               fe_dims_text(ir, n, by));
+  return fe_dim_symbol(ir, fe_symbol(ir, name));
+}
+
+bool fe_dim_is_cut(fe_ir *ir, MlirAffineExpr e, MlirAffineExpr whole) {
+  if (!mlirAffineExprIsASymbol(e))
+    return false;
+  size_t s = (size_t)mlirAffineSymbolExprGetPosition(e);
+  if (s >= ir->symbols.n || strncmp(ir->symbols.at[s], "cut ", 4))
+    return false;
+  const char *name = cut_name(ir, whole);
+  return !strncmp(ir->symbols.at[s], name, strlen(name));
 }
 
 unsigned fe_broadcast_element(const fe_dims *to, const fe_dims *from,

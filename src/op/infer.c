@@ -8,6 +8,7 @@
 // at run time or that one is 1: the result is a fresh symbol.
 //
 //===----------------------------------------------------------------------===//
+#include "op/common.h"
 #include "op/signature.h"
 
 #include <inttypes.h>
@@ -125,6 +126,8 @@ fe_status fe_broadcast_dims(fe_infer *f, const fe_dims *a, const fe_dims *b,
                             nx, ny, i);
     else if (nx != FE_DYN || ny != FE_DYN)
       r.d[i] = nx != FE_DYN ? x : y; // the other is that at run time, or 1
+    else if (fe_dim_is_cut(f->ir, x, y) || fe_dim_is_cut(f->ir, y, x))
+      r.d[i] = fe_dim_is_cut(f->ir, x, y) ? y : x;
     else
       r.d[i] = fe_fresh_dim(f);
   }

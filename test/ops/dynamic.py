@@ -410,4 +410,39 @@ f.refused("Squeeze", [f.normal(4, 1), ints(1)], dynamic=True)
 f.refused("Unsqueeze", [f.normal(4, 1), ints(1)], dynamic=True)
 f.refused("ReduceSum", [f.normal(4, 1), ints(1)], dynamic=True, keepdims=0)
 f.refused("GatherND", [f.normal(4, 3), ints([1], [2])], dynamic=True)
+f.sizes("Slice", [[f.normal(n, 4), ints(-1), ints(FAR), ints(0)]
+                  for n in (0, 1, 2)], constants=(1, 2, 3))
+# Bounds made of the sizes of another input, inside and outside of the dim.
+for what, bounds in {
+        "[:n]": "zero,n", "[n:]": "n,far", "[-n:]": "minus_n,far",
+        "[:-n]": "zero,minus_n", "[n - 3:n]": "less,n", "[2:n]": "two,n",
+        "[n:5]": "n,five", "[-3:n]": "minus_three,n"}.items():
+    for rows in "m", 4, 1:
+        for step in (1, 2, -1):
+            if step < 0 and "far" in bounds:
+                continue  # for ONNX Runtime that is to the first element
+            graph(f"{what} of {rows} by {step}", [
+                node("Shape", "z", "n", end=1), node("Neg", "n", "minus_n"),
+                node("Sub", "n,three", "less"),
+                node("Slice", f"x,{bounds},zero,step")],
+                {"x": [rows, 3], "z": ["n"]},
+                [{"x": f.normal(m, 3), "z": f.normal(n)}
+                 for m in ((0, 1, 4, 7) if rows == "m" else (rows,))
+                 for n in (0, 1, 2, 4, 5, 9)],
+                [("zero", ints(0)), ("far", ints(FAR)), ("two", ints(2)),
+                 ("five", ints(5)), ("three", ints(3)),
+                 ("minus_three", ints(-3)), ("step", ints(step))])
+# What is cut meets the size that it is cut to, in both orders.
+for rows in "m", 6:
+    graph(f"x + table[:n] of {rows}", [
+        node("Shape", "x", "n", start=1, end=2),
+        node("Slice", "table,zero,n,zero", "t"), node("Add", "x,t", "a"),
+        node("Mul", "t,a", "b"), node("Softmax", "b", "c"),
+        node("Add", "c,x")],
+        {"x": ["b", "n", 3], "table": [rows, 3]},
+        [{"x": f.normal(2, n, 3), "table": f.normal(m, 3)}
+         for n, m in ((1, 6), (6, 6), (3, 6))] +
+        [{"x": f.normal(2, n, 3), "table": f.normal(m, 3)}
+         for n, m in ((5, 1), (1, 1), (4, 4)) if rows == "m"],
+        [("zero", ints(0))])
 f.done()

@@ -282,25 +282,32 @@ static void follows_shape_computations(void **state) {
   assert_type(f,
               fe_onnx1(ir, "Expand", fe_constant_scalar(ir, FE_F32, 1), shape),
               "tensor<?x?x8xf32, affine_map<()[s0, s1] -> (s0, s1, 8)>>");
-  // Position embeddings: the first `length` columns of a table.
+  // Position embeddings: the first `length` columns of a table, or what it has
+  // of them; with what has that length, the length again.
   MlirValue axis1 = INTS(f, 1);
-  assert_type(f, fe_onnx1(ir, "Slice", table, INTS(f, 0), length, axis1),
-              "tensor<1x?xi64, affine_map<()[s0, s1] -> (1, s1)>>");
+  MlirValue columns = fe_onnx1(ir, "Slice", table, INTS(f, 0), length, axis1);
+  assert_type(f, columns,
+              "tensor<1x?xi64, affine_map<()[s0, s1, s2] -> (1, s2)>>");
+  MlirValue places = fe_onnx1(
+      ir, "Expand", fe_constant_scalar(ir, FE_I64, 1),
+      fe_onnx1(ir, "Slice", shape, INTS(f, 0), INTS(f, 2), INTS(f, 0)));
+  assert_type(f, fe_onnx1(ir, "Add", places, columns),
+              "tensor<?x?xi64, affine_map<()[s0, s1] -> (s0, s1)>>");
   // What a short one would have less of is a symbol.
-  assert_type(f,
-              fe_onnx1(ir, "Slice", x, INTS(f, 1), INTS(f, INT64_MAX), axis1),
-              "tensor<?x?x8xf32, affine_map<()[s0, s1, s2] -> (s0, s2, 8)>>");
+  assert_type(
+      f, fe_onnx1(ir, "Slice", x, INTS(f, 1), INTS(f, INT64_MAX), axis1),
+      "tensor<?x?x8xf32, affine_map<()[s0, s1, s2, s3] -> (s0, s3, 8)>>");
   assert_type(
       f, fe_onnx1(ir, "Slice", x, INTS(f, 0), INTS(f, -1), axis1, INTS(f, 2)),
-      "tensor<?x?x8xf32, affine_map<()[s0, s1, s2, s3] -> (s0, s3, 8)>>");
+      "tensor<?x?x8xf32, affine_map<()[s0, s1, s2, s3, s4] -> (s0, s4, 8)>>");
   assert_type(f, with_axis(f, "Concat", 2, (MlirValue[]){x, x}, 1),
               "tensor<?x?x8xf32, affine_map<()[s0, s1] -> (s0, s1 * 2, 8)>>");
   assert_type(f, fe_onnx1(ir, "Tile", x, INTS(f, 1, 3, 2)),
               "tensor<?x?x16xf32, affine_map<()[s0, s1] -> (s0, s1 * 3, 16)>>");
   // Only the run knows how many: a new symbol.
-  assert_type(
-      f, fe_onnx1(ir, "Slice", x, INTS(f, 0), INTS(f, 5), axis1),
-      "tensor<?x?x8xf32, affine_map<()[s0, s1, s2, s3, s4] -> (s0, s4, 8)>>");
+  assert_type(f, fe_onnx1(ir, "Slice", x, INTS(f, 0), INTS(f, 5), axis1),
+              "tensor<?x?x8xf32, affine_map<()[s0, s1, s2, s3, s4, s5] -> "
+              "(s0, s5, 8)>>");
   // torch's expand: where(shape == -1, ones, shape).
   MlirValue is_minus = fe_onnx1(ir, "Equal", shape, INTS(f, -1));
   MlirValue chosen = fe_onnx1(ir, "Where", is_minus, INTS(f, 1, 1, 1), shape);

@@ -6,8 +6,8 @@
 // Starts, ends, axes and steps may all be values of the run, lists of a length
 // that only the run knows, too. What is known when compiling gives exact sizes:
 // [2:] of n is a symbol called max(n - 2, 0). Bounds that are expressions over
-// symbols are taken as inside of the tensor, and [-1:] as one element; a run
-// for which that does not hold is refused by a check. Split is a row of slices.
+// symbols and may lie outside of the tensor give a symbol of their own that
+// remembers what it is inside (fe_cut_dim). Split is a row of slices.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -120,19 +120,10 @@ static bool is_static(const range *r, MlirAffineExpr dim) {
 /// that for a name, so that equal ones are the same. Its value is what the
 /// run's tensor has.
 static MlirAffineExpr clamped(fe_ir *ir, MlirAffineExpr e, int64_t most) {
-  fe_printed t = {.arena = ir->arena};
-  fe_buf_printf(t.arena, &t.buf, "%s ", most ? "min" : "max");
-  mlirAttributePrint(mlirAffineMapAttrGet(mlirAffineMapGet(
-                         ir->ctx, 0, (intptr_t)ir->symbols.n, 1, &e)),
-                     fe_printed_add, &t);
-  // Without the list of symbols, which grows.
-  const char *list = strchr(t.buf.at, '['), *end = strchr(t.buf.at, ']');
-  if (!list || !end)
-    return (MlirAffineExpr){0};
-  return fe_dim_symbol(
-      ir,
-      fe_symbol(ir, fe_printf(ir->arena, "%.*s%s %lld", (int)(list - t.buf.at),
-                              t.buf.at, end + 1, (long long)most)));
+  const char *text = fe_dims_text(ir, 1, &e);
+  return fe_dim_symbol(ir, fe_symbol(ir, fe_printf(ir->arena, "%s%s %lld",
+                                                   most ? "min " : "max ", text,
+                                                   (long long)most)));
 }
 
 /// A bound as an expression. `back`: how far from the end, 0 when it is not
@@ -143,8 +134,10 @@ static MlirAffineExpr bound(fe_ir *ir, MlirAffineExpr b, MlirAffineExpr dim,
   if (mlirAffineExprIsNull(b))
     return b;
   int64_t v = fe_dim_static(b), n = fe_dim_static(dim);
-  if (v == FE_DYN) // taken to be inside, see above
-    return b;
+  if (v == FE_DYN)
+    return fe_dim_nonneg(fe_dim_sub(ir, fe_dim_const(ir, -1), b))
+               ? fe_dim_add(dim, b)
+               : b;
   if (v >= FAR)
     return dim;
   if (v <= -FAR)
@@ -169,16 +162,19 @@ static MlirAffineExpr span(fe_ir *ir, const range *r, MlirAffineExpr dim,
   if (mlirAffineExprIsNull(from) || mlirAffineExprIsNull(to))
     return (MlirAffineExpr){0};
   MlirAffineExpr e = fe_dim_sub(ir, to, from);
-  if (fe_dim_static(r->s) == FE_DYN || fe_dim_static(r->e) == FE_DYN)
-    return e; // taken to be inside
+  if (fe_dim_static(r->s) == FE_DYN || fe_dim_static(r->e) == FE_DYN) {
+    if (fe_dim_nonneg(from) && fe_dim_nonneg(e) &&
+        fe_dim_nonneg(fe_dim_sub(ir, dim, to)))
+      return e;
+    *own = true;
+    MlirAffineExpr cut[] = {from, to, dim};
+    return fe_cut_dim(ir, e, 3, cut);
+  }
   bool inside = !from_back || fe_dim_nonneg(from);
   if (inside && fe_dim_nonneg(e))
     return e;
   if (!inside && !fe_dim_same(to, dim))
     return (MlirAffineExpr){0};
-  // [-1:] is taken to be one element: what needs the last one has one.
-  if (from_back == 1 && !inside)
-    return e;
   *own = true;
   return inside ? clamped(ir, e, 0) : clamped(ir, dim, from_back);
 }
@@ -571,9 +567,7 @@ const fe_op_row fe_family_slice[] = {
      .upgrade = upgrade_slice,
      .infer = infer_slice,
      .contents = contents_slice,
-     .lower = lower_slice,
-     .limits = "a symbolic bound beyond a dynamic dimension is an error of "
-               "the run where it fixes the result's size"},
+     .lower = lower_slice},
     {.name = "Split",
      .since = 1,
      .inputs = "input:T, split?:I",
