@@ -69,19 +69,25 @@ static MlirValue lanes_below(fe_attention *a, MlirValue active) {
                         FE_TYPES(fe_vector_type(ir, a->lanes, ir->i1))));
 }
 
-/// cap * tanh(score / cap), of a score in units of log2.
+/// cap * tanh(score / cap)
 static MlirValue capped(fe_attention *a, MlirValue score) {
   fe_ir *ir = a->g.ir;
-  double cap = a->cap * FE_LOG2E;
-  score = fe_mul(ir, score, fe_float(ir, a->vec, 1 / cap));
-  return fe_mul(ir, fe_math(ir, "tanh", score), fe_float(ir, a->vec, cap));
+  score = fe_mul(ir, score, fe_float(ir, a->vec, 1 / a->cap));
+  return fe_mul(ir, fe_math(ir, "tanh", score), fe_float(ir, a->vec, a->cap));
 }
 
-/// Mask of row i of the tile, keys from `key` on; in units of log2.
+/// The product with row i of the tile, keys from `key` on, scaled, capped and
+/// masked; in units of log2. A mask is added before, where its rounding is that
+/// of everybody: it may be all that tells keys apart.
 static MlirValue masked(fe_attention *a, const tile *t, unsigned i,
                         MlirValue key, MlirValue active, MlirValue score) {
   fe_ir *ir = a->g.ir;
-  MlirValue row = row_of(a, t, i);
+  MlirValue row = row_of(a, t, i), log2e = fe_float(ir, a->vec, FE_LOG2E);
+  bool plain = !a->masked && a->cap <= 0;
+  double scale = plain ? a->scale * FE_LOG2E : a->scale;
+  score = fe_mul(ir, score, fe_float(ir, a->vec, scale));
+  if (a->cap > 0)
+    score = capped(a, score);
   if (a->masked) {
     MlirValue m = a->g.flat[a->mask.arg], v;
     MlirValue number = fe_add(ir, a->first_key, key);
@@ -93,8 +99,10 @@ static MlirValue masked(fe_attention *a, const tile *t, unsigned i,
       v = fe_vload(ir, a->lanes, m, 1, &at);
     else
       v = fe_vload_masked(ir, a->lanes, active, m, 1, &at);
-    score = fe_vfma(&a->g, v, fe_float(ir, a->vec, FE_LOG2E), score);
+    score = fe_add(ir, score, v);
   }
+  if (!plain)
+    score = fe_mul(ir, score, log2e);
   MlirValue low = fe_float(ir, a->vec, -INFINITY);
   if (a->limited) {
     MlirValue seen = fe_sub(ir, seen_by(a, row), key);
@@ -136,16 +144,12 @@ static void score_panel(fe_attention *a, const tile *t, MlirValue key,
     }
   }
   fe_for_end(ir, &r, n, next);
-  MlirValue scale = fe_float(ir, a->vec, a->scale * FE_LOG2E);
   for (unsigned i = 0; i < t->height; ++i)
     for (unsigned j = 0; j < a->vectors; ++j) {
       MlirValue s = fe_result(r.op, i * a->vectors + j), active = {0};
       MlirValue column = fe_add_static(ir, key, j * a->lanes);
       if (!full)
         active = fe_sub(ir, a->count, column);
-      s = fe_mul(ir, s, scale);
-      if (a->cap > 0)
-        s = capped(a, s);
       s = masked(a, t, i, column, active, s);
       top[i] = fe_vmax(ir, s, top[i]);
       MlirValue at = fe_add_static(ir, column, i * a->row);

@@ -125,14 +125,15 @@ RULES += [
          "ONNX Runtime gives 0", ("the formula",), lambda case, message:
          "base_values" in case.attributes()
          or "base_values_as_tensor" in case.attributes()),
-    Rule(("com.microsoft.QLinearSigmoid",), "ONNX Runtime approximates the "
-         "function: what lies between two integers may be either",
-         ("the first, but for one,",)),
+    Rule(("com.microsoft.QLinearSigmoid", "com.microsoft.QLinearSoftmax"),
+         "ONNX Runtime approximates the function: what lies between two integers "
+         "may be either", ("the first, but for one,",)),
     Rule(("com.microsoft.QuantizeLinear",), "ONNX Runtime divides halves in f32; "
          "Ferrule as the standard's operator", ("the first, but for one,",),
          of_type(T.FLOAT16)),
     Rule(("com.microsoft.FastGelu", "com.microsoft.QuickGelu"), "ONNX Runtime "
-         "rounds the constants to single precision", ("the formula",),
+         "rounds the constants to single precision, and its sigmoid near 0 has "
+         "an absolute error", ("the formula",),
          of_type(T.DOUBLE)),
     Rule(("LabelEncoder",), "NaN is a key like others; ONNX Runtime compares "
          "with it in the second opset", ("the formula",),

@@ -8,14 +8,16 @@
 // that share one are rows of one product, so nothing is repeated. Mask, causal
 // frontier, window and padding are one pointwise op: what may not be attended
 // is -inf whatever its score is. A row where nothing may be attended becomes
-// zeros behind the softmax, which gives NaN for it. Without mask and the like
-// all of it is krnl.attention.
+// zeros behind the softmax, which gives NaN for it. Where the scores are not
+// asked for and what a query sees ends at a frontier, all of it is
+// krnl.attention or krnl.attention_cached.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum { Q, K, V, MASK, PAST_K, PAST_V, NONPAD };
 enum { Y, PRESENT_K, PRESENT_V, SCORES };
@@ -376,24 +378,102 @@ static bool same_size(MlirValue a, MlirValue b) {
          (fe_size_known(a, &x) && fe_size_known(b, &y) && x == y);
 }
 
+/// What both kernels need.
+static bool in_one_kernel(const attention *a) {
+  int64_t n, h;
+  bool heads = fe_same(a->heads, a->kv_heads) ||
+               (fe_size_known(a->heads, &h) && fe_size_known(a->kv_heads, &h));
+  return a->work == FE_F32 && heads && !used(a->l, SCORES) &&
+         fe_size_known(a->size, &n) && n > 0 && fe_size_known(a->v_size, &n) &&
+         n > 0;
+}
+
 /// Whether krnl.attention does the same. Its causal frontier ends at the last
 /// key for the last query.
 static bool is_plain(const attention *a, const MlirValue k_size[4]) {
   const fe_lower *l = a->l;
-  int64_t n, h;
-  bool heads = fe_same(a->heads, a->kv_heads) ||
-               (fe_size_known(a->heads, &h) && fe_size_known(a->kv_heads, &h));
-  return a->work == FE_F32 && heads && absent(l, MASK) && absent(l, NONPAD) &&
+  return in_one_kernel(a) && l->in_type[K] == FE_F32 &&
+         l->in_type[V] == FE_F32 && absent(l, MASK) && absent(l, NONPAD) &&
          fe_attr_i64(l->op, "left_window_size", -1) < 0 &&
          fe_attr_i64(l->op, "right_window_size", -1) < 0 &&
-         fe_attr_f64(l->op, "softcap", 0) <= 0 && !used(l, SCORES) &&
-         fe_size_known(a->size, &n) && n > 0 && fe_size_known(a->v_size, &n) &&
-         n > 0 &&
+         fe_attr_f64(l->op, "softcap", 0) <= 0 &&
          (!fe_attr_i64(l->op, "is_causal", 0) || same_size(a->rows, k_size[2]));
 }
 
+/// What a query sees where it lies between two frontiers, which move by a key
+/// with every query: the last of `window` keys, of which `ahead` are behind its
+/// own.
+typedef struct frontier {
+  bool moves;
+  int64_t ahead, window; // window 0: from the first key on
+} frontier;
+
+/// Whether krnl.attention_cached does the same.
+static bool is_cached(const attention *a, frontier *f) {
+  const fe_lower *l = a->l;
+  int64_t left = fe_attr_i64(l->op, "left_window_size", -1), n;
+  int64_t right = fe_attr_i64(l->op, "right_window_size", -1);
+  bool causal = fe_attr_i64(l->op, "is_causal", 0) != 0;
+  *f = (frontier){.moves = causal || right >= 0, .ahead = causal ? 0 : right};
+  if (f->moves && left >= 0)
+    f->window = left < INT32_MAX - f->ahead ? left + 1 + f->ahead : 0;
+  if (!in_one_kernel(a) || (left >= 0 && !f->moves) || f->ahead > INT32_MAX)
+    return false;
+  // A length ends what is seen by its own, too.
+  if (!absent(l, NONPAD) && (!fe_is_null(a->past) || f->ahead > 0))
+    return false;
+  // The kernel would repeat a single column.
+  if (!absent(l, MASK) &&
+      fe_static_dim(l->in[MASK], fe_rank(l->in[MASK]) - 1) == 1 &&
+      !(fe_size_known(a->total, &n) && n == 1))
+    return false;
+  return true;
+}
+
+/// In what type the kernel reads K or V.
+static fe_dtype cache_type(const attention *a, unsigned i) {
+  fe_dtype t = a->l->in_type[i];
+  return t == FE_F16 || t == FE_BF16 ? t : a->work;
+}
+
+/// [batch] keys that the first query sees.
+static MlirValue frontiers_of(attention *a, const frontier *f) {
+  fe_lower *l = a->l;
+  fe_ir *ir = l->ir;
+  fe_generic *g = fe_generic_begin(l, 1, &a->batch, 0, NULL, NULL, NULL);
+  MlirValue n = a->total, b = fe_iter(g, 0);
+  if (!absent(l, NONPAD))
+    n = fe_to_index(ir, fe_at(g, l->in[NONPAD], FE_I64, 1, &b));
+  if (f->moves) {
+    if (!absent(l, NONPAD))
+      n = fe_sub(ir, n, a->rows);
+    else
+      n = fe_is_null(a->past) ? fe_index(ir, 0) : a->past;
+    n = fe_add(ir, n, fe_index(ir, f->ahead + 1));
+  }
+  return fe_generic_end(g, FE_I64, fe_convert(ir, n, ir->i64, false, false));
+}
+
+static MlirValue filter_of(fe_ir *ir, const MlirValue *x, const void *user) {
+  (void)user;
+  return fe_select(ir, x[0], fe_float(ir, ir->f32, 0),
+                   fe_float(ir, ir->f32, -INFINITY));
+}
+
+/// The mask as numbers that are added; null: none.
+static MlirValue mask_as_numbers(attention *a) {
+  fe_lower *l = a->l;
+  if (absent(l, MASK))
+    return (MlirValue){0};
+  mask_of(a); // checks that it fits
+  MlirValue v = l->in[MASK];
+  return l->in_type[MASK] == FE_BOOL
+             ? fe_map1(l, v, FE_BOOL, FE_F32, filter_of, NULL)
+             : fe_to_type(l, v, l->in_type[MASK], FE_F32);
+}
+
 /// Q, K or V of rank 3 with heads side by side, as they lie, or else x.
-static MlirValue as_it_lies(attention *a, unsigned i, MlirValue x,
+static MlirValue as_it_lies(attention *a, unsigned i, MlirValue x, fe_dtype t,
                             const MlirValue size[4], const char **layout) {
   fe_lower *l = a->l;
   *layout = "bhsd";
@@ -401,12 +481,47 @@ static MlirValue as_it_lies(attention *a, unsigned i, MlirValue x,
     return x;
   *layout = "bshd";
   MlirValue sizes[4] = {size[0], size[2], size[1], size[3]};
-  x = fe_to_type(l, l->in[i], l->in_type[i], a->work);
+  x = fe_to_type(l, l->in[i], l->in_type[i], t);
   return fe_reshape(l, x, fe_elem_of(x), 4, sizes);
 }
 
+static MlirValue plain(attention *a, const MlirValue x[3],
+                       const char *const layouts[4], const MlirValue sizes[4],
+                       double scale) {
+  fe_lower *l = a->l;
+  fe_ir *ir = l->ir;
+  MlirValue dest = fe_tensor_empty(l, a->work, 4, sizes);
+  MlirType type = mlirValueGetType(dest);
+  const int64_t pick[3] = {0};
+  return fe_first(FE_OP(
+      ir, "krnl.attention", FE_VALUES(x[0], x[1], x[2], dest), FE_TYPES(type),
+      FE_ATTRS(fe_at_f32(ir, "scale", scale),
+               fe_at_i64(ir, "causal", fe_attr_i64(l->op, "is_causal", 0)),
+               fe_at_strs(ir, "layouts", 4, layouts),
+               fe_at_i64s(ir, "pick", 3, pick))));
+}
+
+static MlirValue cached(attention *a, const MlirValue x[3],
+                        const char *const layouts[4], const MlirValue sizes[4],
+                        double scale, const frontier *f) {
+  fe_attention_call c = {.q = x[Q],
+                         .k = x[K],
+                         .v = x[V],
+                         .frontiers = frontiers_of(a, f),
+                         .mask = mask_as_numbers(a),
+                         .scale = scale,
+                         .softcap = fe_attr_f64(a->l->op, "softcap", 0),
+                         .window = f->window,
+                         .causal = f->moves};
+  memcpy(c.layouts, layouts, sizeof c.layouts);
+  memcpy(c.sizes, sizes, sizeof c.sizes);
+  return fe_lower_attention(a->l, &c);
+}
+
+/// f: null for krnl.attention.
 static MlirValue by_kernel(attention *a, const MlirValue x[3],
-                           const char *const layouts[4], double scale) {
+                           const char *const layouts[4], double scale,
+                           const frontier *f) {
   fe_lower *l = a->l;
   fe_ir *ir = l->ir;
   bool flat = fe_out_rank(l, Y) == 3;
@@ -415,15 +530,8 @@ static MlirValue by_kernel(attention *a, const MlirValue x[3],
     sizes[1] = a->rows;
     sizes[2] = a->heads;
   }
-  MlirValue dest = fe_tensor_empty(l, a->work, 4, sizes);
-  MlirType type = mlirValueGetType(dest);
-  const int64_t pick[3] = {0};
-  MlirValue y = fe_first(FE_OP(
-      ir, "krnl.attention", FE_VALUES(x[0], x[1], x[2], dest), FE_TYPES(type),
-      FE_ATTRS(fe_at_f32(ir, "scale", scale),
-               fe_at_i64(ir, "causal", fe_attr_i64(l->op, "is_causal", 0)),
-               fe_at_strs(ir, "layouts", 4, layouts),
-               fe_at_i64s(ir, "pick", 3, pick))));
+  MlirValue y = f ? cached(a, x, layouts, sizes, scale, f)
+                  : plain(a, x, layouts, sizes, scale);
   y = fe_reshape(l, y, fe_elem_of(y), 4, sizes);
   y = fe_to_type(l, y, a->work, l->out_type[Y]);
   if (!flat)
@@ -534,17 +642,23 @@ static fe_status lower_attention(fe_lower *l) {
     a.total = fe_is_null(known[2]) ? fe_add(ir, a.past, a.total) : known[2];
   }
   check_sizes(&a, q_size, k_size, v_size);
-  bool plain = is_plain(&a, k_size);
-  bool lies = plain && fe_is_null(a.past) && fe_rank(l->in[K]) == 3;
+  frontier seen;
+  bool in_kernel = is_plain(&a, k_size), cached = false;
+  if (!in_kernel)
+    in_kernel = cached = is_cached(&a, &seen);
+  bool lies = in_kernel && fe_is_null(a.past) && fe_rank(l->in[K]) == 3;
   MlirValue k = {0}, v = {0};
   if (!lies || used(l, PRESENT_K))
     k = l->out[PRESENT_K] = with_past(&a, K, PAST_K, k_size);
   if (!lies || used(l, PRESENT_V))
     v = l->out[PRESENT_V] = with_past(&a, V, PAST_V, v_size);
+  // The second kernel takes halves as they are.
+  fe_dtype k_type = cached ? cache_type(&a, K) : a.work;
+  fe_dtype v_type = cached ? cache_type(&a, V) : a.work;
   if (!fe_is_null(k))
-    k = fe_to_type(l, k, l->in_type[K], a.work);
+    k = fe_to_type(l, k, l->in_type[K], k_type);
   if (!fe_is_null(v))
-    v = fe_to_type(l, v, l->in_type[V], a.work);
+    v = fe_to_type(l, v, l->in_type[V], v_type);
 
   // The scale is a number only when the size of a head is known.
   double scale = fe_attr_f64(l->op, "scale", 0);
@@ -552,16 +666,16 @@ static fe_status lower_attention(fe_lower *l) {
   bool late = scale == 0 && !fe_size_known(a.size, &size);
   if (scale == 0 && !late)
     scale = 1 / sqrt((double)size);
-  if (plain) {
+  if (in_kernel) {
     MlirValue q = {0};
     if (fe_rank(l->in[Q]) == 4)
       q = fe_to_type(l, l->in[Q], l->in_type[Q], a.work);
     const char *layouts[4];
-    MlirValue x[3] = {as_it_lies(&a, Q, q, q_size, &layouts[0]),
-                      as_it_lies(&a, K, k, k_size, &layouts[1]),
-                      as_it_lies(&a, V, v, v_size, &layouts[2])};
+    MlirValue x[3] = {as_it_lies(&a, Q, q, a.work, q_size, &layouts[0]),
+                      as_it_lies(&a, K, k, k_type, k_size, &layouts[1]),
+                      as_it_lies(&a, V, v, v_type, v_size, &layouts[2])};
     layouts[3] = fe_out_rank(l, Y) == 3 ? "bshd" : "bhsd";
-    l->out[Y] = by_kernel(&a, x, layouts, scale);
+    l->out[Y] = by_kernel(&a, x, layouts, scale, cached ? &seen : NULL);
     return FE_OK;
   }
   MlirValue q = as_4d(l, Q, q_size, a.work, late ? 1 : scale);

@@ -48,7 +48,8 @@ def unary(formula, **attributes):
 
 
 def quick(x, alpha):
-    return x / (1 + np.exp(-(1.702 if alpha is None else alpha) * x))
+    alpha = float(np.float32(1.702 if alpha is None else alpha))  # as stored
+    return x / (1 + np.exp(-alpha * x))
 
 
 def biased(formula, always):
