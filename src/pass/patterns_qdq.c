@@ -6,9 +6,11 @@
 // Quantized models are often written in floats, with a DequantizeLinear before
 // and a QuantizeLinear behind every operator. What stands between them becomes
 // the operator on bytes, as in ONNX Runtime: Conv becomes QLinearConv, Add
-// QLinearAdd, Concat one of rescaled bytes; what only moves elements or takes
-// the largest does so with bytes. Rounding and limiting are monotonic, so Relu
-// and Clip before a QuantizeLinear limit its result to their quantized bounds.
+// QLinearAdd, Concat one of rescaled bytes, MatMul and Gemm products of
+// integers, whether a QuantizeLinear follows or not; what only moves elements
+// or takes the largest does so with bytes. Rounding and limiting are monotonic,
+// so Relu and Clip before a QuantizeLinear limit its result to their quantized
+// bounds.
 //
 //===----------------------------------------------------------------------===//
 #include "op/compose.h"
@@ -279,11 +281,131 @@ static MlirValue moved(fe_ir *ir, const result *r) {
       fe_onnx(ir, fe_op_name(ir->arena, r->op), n, in, 1, n_attrs, attrs));
 }
 
+//===-- MatMul, Gemm --------------------------------------------------------//
+
+/// More products than this may be more than a sum of 32 bits holds.
+enum { MAX_PRODUCTS = 33000 };
+
+/// An operand of a product: bytes with one scale, or, where `axis` is not
+/// negative, one for every index of that axis. They need not be constant.
+typedef struct factor {
+  MlirValue x, scale, zero; // zero may be absent
+} factor;
+
+static bool read_factor(fe_ir *ir, MlirValue v, int64_t axis, factor *f) {
+  MlirOperation op = fe_def(v);
+  fe_dims x, scale;
+  if (mlirOperationIsNull(op) || !fe_op_is(op, "onnx.dequantize_linear") ||
+      fe_attr_i64(op, "block_size", 0) || !fe_dims_of(ir, v, &x) ||
+      fe_dtype_of_elem(fe_elem_of(v)) != FE_F32)
+    return false;
+  *f = (factor){fe_operand(op, 0), fe_operand(op, 1), fe_operand(op, 2)};
+  if (!is_byte(fe_dtype_of_elem(fe_elem_of(f->x))) ||
+      fe_dtype_of_elem(fe_elem_of(f->scale)) != FE_F32 ||
+      !fe_dims_of(ir, f->scale, &scale))
+    return false;
+  int64_t own = fe_attr_i64(op, "axis", 1);
+  own += own < 0 ? x.rank : 0;
+  if (scale.rank == 0)
+    return true;
+  int64_t count = scale.rank == 1 ? fe_dim_static(scale.d[0]) : FE_DYN;
+  return count == 1 || (count > 1 && x.rank == 2 && own == axis);
+}
+
+typedef struct integer_product {
+  factor a, b;
+  fe_dims dims; // of a
+} integer_product;
+
+/// Products are added up along A's dim `sum_from_end`; columns: B's other axis.
+static bool read_product(fe_ir *ir, MlirOperation op, int64_t columns,
+                         unsigned sum_from_end, integer_product *p) {
+  if (!read_factor(ir, fe_operand(op, 0), -1, &p->a) ||
+      !read_factor(ir, fe_operand(op, 1), columns, &p->b) ||
+      !fe_dims_of(ir, p->a.x, &p->dims) || p->dims.rank < sum_from_end)
+    return false;
+  int64_t k = fe_dim_static(p->dims.d[p->dims.rank - sum_from_end]);
+  return k != FE_DYN && k > 0 && k <= MAX_PRODUCTS;
+}
+
+/// The sums, scaled: f32.
+static MlirValue scaled_sums(fe_ir *ir, const integer_product *p, MlirValue a,
+                             MlirValue b, MlirValue scale) {
+  MlirValue in[4] = {a, b, p->a.zero, p->b.zero};
+  for (unsigned i = 2; i < 4; i++)
+    if (is_null_or_none(in[i]))
+      in[i] = (MlirValue){0};
+  MlirValue v = fe_first(fe_onnx(ir, "MatMulInteger", 4, in, 1, 0, NULL));
+  return fe_onnx1(ir, "Mul", fe_x_cast(ir, v, FE_F32), scale);
+}
+
+static MlirValue both_scales(fe_ir *ir, const integer_product *p) {
+  return fe_onnx1(ir, "Mul", p->a.scale, p->b.scale);
+}
+
+/// A QuantizeLinear right behind a MatMul makes both one QLinearMatMul.
+static MlirValue mat_mul(fe_ir *ir, const result *r) {
+  integer_product p;
+  if (is_limited(r) || !read_product(ir, r->op, 1, 1, &p))
+    return (MlirValue){0};
+  const factor *f[2] = {&p.a, &p.b};
+  MlirValue in[8];
+  for (unsigned i = 0; i < 2; i++) {
+    fe_dtype t = fe_dtype_of_elem(fe_elem_of(f[i]->x));
+    in[3 * i] = f[i]->x;
+    in[3 * i + 1] = f[i]->scale;
+    in[3 * i + 2] =
+        is_null_or_none(f[i]->zero) ? fe_constant_scalar(ir, t, 0) : f[i]->zero;
+  }
+  in[6] = scale_of(ir, &r->y);
+  in[7] = zero_of(ir, &r->y);
+  return fe_first(fe_onnx(ir, "QLinearMatMul", 8, in, 1, 0, NULL));
+}
+
+/// Any other one gives floats.
+static bool float_mat_mul(fe_ir *ir, MlirOperation op) {
+  integer_product p;
+  result r = {0};
+  MlirValue v = fe_result(op, 0);
+  if (!read_product(ir, op, 1, 1, &p))
+    return false;
+  if (fe_n_uses(v) == 1) {
+    MlirOperation user = mlirOpOperandGetOwner(mlirValueGetFirstUse(v));
+    if (fe_op_is(user, "onnx.quantize_linear") && read_result(ir, user, &r))
+      return false;
+  }
+  return fe_pattern_replace(
+      op, scaled_sums(ir, &p, p.a.x, p.b.x, both_scales(ir, &p)));
+}
+
+static bool gemm(fe_ir *ir, MlirOperation op) {
+  bool trans_a = fe_attr_i64(op, "transA", 0) != 0;
+  bool trans_b = fe_attr_i64(op, "transB", 0) != 0;
+  integer_product p;
+  if (!read_product(ir, op, trans_b ? 0 : 1, trans_a ? 2 : 1, &p))
+    return false;
+  static const int64_t swap[2] = {1, 0};
+  MlirValue a = trans_a ? fe_x_transpose(ir, p.a.x, 2, swap) : p.a.x;
+  MlirValue b = trans_b ? fe_x_transpose(ir, p.b.x, 2, swap) : p.b.x;
+  double alpha = fe_attr_f64(op, "alpha", 1), beta = fe_attr_f64(op, "beta", 1);
+  MlirValue scale = both_scales(ir, &p), c = fe_operand(op, 2);
+  if (alpha != 1)
+    scale = fe_onnx1(ir, "Mul", scale, fe_constant_scalar(ir, FE_F32, alpha));
+  MlirValue v = scaled_sums(ir, &p, a, b, scale);
+  if (!is_null_or_none(c) && beta != 0) {
+    if (beta != 1)
+      c = fe_onnx1(ir, "Mul", c, fe_constant_scalar(ir, FE_F32, beta));
+    v = fe_onnx1(ir, "Add", v, c);
+  }
+  return fe_pattern_replace(op, v);
+}
+
 static bool quantize_linear(fe_ir *ir, MlirOperation op) {
   static const struct {
     const char *op;
     MlirValue (*make)(fe_ir *ir, const result *r);
   } rules[] = {{"onnx.conv", conv},
+               {"onnx.mat_mul", mat_mul},
                {"onnx.add", add},
                {"onnx.concat", concat},
                {"onnx.max_pool", moved},
@@ -305,4 +427,7 @@ static bool quantize_linear(fe_ir *ir, MlirOperation op) {
 }
 
 const fe_pattern fe_patterns_qdq[] = {
-    {"onnx.quantize_linear", quantize_linear, "operators on bytes"}, {0}};
+    {"onnx.quantize_linear", quantize_linear, "operators on bytes"},
+    {"onnx.mat_mul", float_mat_mul, "products of bytes"},
+    {"onnx.gemm", gemm, "products of bytes"},
+    {0}};

@@ -9,6 +9,7 @@
 // and limited to their type.
 //
 //===----------------------------------------------------------------------===//
+#include "op/compose.h"
 #include "op/product.h"
 #include "op/quantized.h"
 
@@ -328,6 +329,31 @@ static fe_status infer_qlinear(fe_infer *f) {
   return FE_OK;
 }
 
+/// Floats of 8 bits are multiplied as floats.
+static fe_status expand_qlinear(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  const MlirValue *in = n->in.at;
+  if (fe_node_require(n, 8))
+    return FE_FAILED;
+  if (fe_dtype_is_int(fe_x_type(in[A])) && fe_dtype_is_int(fe_x_type(in[B])) &&
+      fe_dtype_is_int(fe_x_type(in[Y_ZERO])))
+    return FE_OK;
+  // One number per row of A is a column; per column of B it lies along axis 1.
+  MlirValue v[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    const MlirValue *x = in + 3 * i;
+    fe_dims d, scale;
+    if (!fe_dims_of(ir, x[0], &d) || !fe_dims_of(ir, x[1], &scale))
+      return FE_FAILED;
+    int64_t axis = i && d.rank ? d.rank - 1 : d.rank > 1 ? d.rank - 2 : 0;
+    v[i] = FE_COMPOSE(ir, "DequantizeLinear", FE_VALUES(x[0], x[1], x[2]),
+                      FE_ATTRS(fe_at_i64(ir, "axis", axis)));
+  }
+  return fe_node_done(FE_X(ir, "QuantizeLinear", FE_X(ir, "MatMul", v[0], v[1]),
+                           in[Y_SCALE], in[Y_ZERO]),
+                      results);
+}
+
 static MlirValue requantized(fe_ir *ir, const MlirValue *x, const void *user) {
   const fe_dtype *t = user;
   MlirValue scale = fe_div(ir, fe_mul(ir, x[1], x[2]), x[3]);
@@ -408,8 +434,10 @@ const fe_op_row fe_family_quantize[] = {
      .inputs = "a:T1, a_scale:TS, a_zero_point:T1, b:T2, b_scale:TS, "
                "b_zero_point:T2, y_scale:TS, y_zero_point:T3",
      .outputs = "y:T3",
-     .types = "T1=i8,u8;T2=i8,u8;T3=i8,u8;TS=f32,f16,bf16",
+     .types = "T1=i8,u8,float8;T2=i8,u8,float8;T3=i8,u8,float8;"
+              "TS=f32,f16,bf16",
+     .flags = FE_FUNCTION,
+     .expand = expand_qlinear,
      .infer = infer_qlinear,
-     .lower = lower_qlinear,
-     .limits = "8-bit integers only"},
+     .lower = lower_qlinear},
     {0}};
