@@ -101,7 +101,9 @@ RULES = [
     Rule(("Dropout",), "ONNX Runtime leaves out the mask below opset 12",
          ("onnx",), lambda case, message: case.opset < 12
          and message.startswith("output 1")),
-    Rule(("ReduceSum", "ReduceMean", "ReduceProd", "Gemm"), "ONNX Runtime computes "
+    Rule(("Selu",), "the defaults of version 1 have five digits", ("the formula",),
+         lambda case, message: case.opset < 6),
+    Rule(("ReduceSum", "ReduceMean", "ReduceProd", "Gemm", "Einsum"), "ONNX Runtime computes "
          "integers in floating point", ("onnx",),
          of_type(T.INT32, T.INT64, T.UINT32, T.UINT64)),
     Rule(("ReduceMin", "ReduceMax"), "ONNX Runtime loses NaN when all is "

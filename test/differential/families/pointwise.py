@@ -26,6 +26,16 @@ def one(low=None, high=None, spread="function", formula=None, **attributes):
     return generate
 
 
+def selu(d):
+    t = d.type()
+    given = {k: d.number(.5, 2) for k in ("alpha", "gamma") if d.chance(.67)}
+    alpha, gamma = (np.float32(given.get(
+        k, d.schema.attributes[k].default_value.f)) for k in ("alpha", "gamma"))
+    return d.node([d.tensor(t, d.shape())], spread="cancel", **given,
+                  formula=lambda x: gamma * np.where(
+                      x > 0, x, alpha * np.expm1(np.minimum(x, 0))))
+
+
 def aligned(case):
     """The broadcast of opsets below 7 as one of today."""
     node = copy.deepcopy(case.nodes[0])
@@ -214,7 +224,7 @@ OPS = {
     "Gelu": one(**NEAR, formula=gelu, approximate=word("none", "tanh")),
     "HardSigmoid": one(**NEAR, alpha=number(.05, 1), beta=number(-.5, 1)),
     "LeakyRelu": one(alpha=number(-1, 2)),
-    "Selu": one(**NEAR, alpha=number(.5, 2), gamma=number(.5, 2)),
+    "Selu": selu,
     "Shrink": one(bias=number(-1, 1), lambd=number(0, 2)),
     "Swish": one(**NEAR, alpha=number(-1, 2)),
     "ThresholdedRelu": one(alpha=number(-1, 2)),
