@@ -19,6 +19,10 @@
 
 typedef enum fe_same { FE_SAME_NO, FE_SAME_UPPER, FE_SAME_LOWER } fe_same_pad;
 
+/// count_include_pad, beyond the standard: all of every window counts, also
+/// what ceil_mode adds behind the padding.
+enum { FE_COUNT_WINDOW = 2 };
+
 typedef struct fe_sliding {
   unsigned n;                       // spatial dims
   int64_t kernel[FE_MAX_RANK];      // FE_DYN: only run time knows

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/conv.h"
+#include "op/sliding.h"
 #include "pass/layout.h"
 
 #include <math.h>
@@ -90,7 +91,8 @@ bool fe_layout_pool(fe_layout *l, MlirOperation op) {
   if (!fe_image_dims_any(ir, y, &out) || (!known && in.type != FE_F32) ||
       (!known && in.channels < (int64_t)l->lanes / 2) ||
       fe_attr_i64s(op, "kernel_shape", kernel, 2) != in.rank - 2 ||
-      !fe_layout_window_of(l, op, &in, kernel, &w))
+      !fe_layout_window_of(l, op, &in, kernel, &w) ||
+      (!max && fe_attr_i64(op, "count_include_pad", 0) == FE_COUNT_WINDOW))
     return false;
   if (!max && fe_attr_i64(op, "count_include_pad", 0))
     kind = "average_padded";

@@ -29,6 +29,13 @@ def of_type(*types):
     return lambda case, message: any(v.type in types for v in case.values)
 
 
+def steps_over(case, message):
+    """SAME padding, a step larger than the kernel."""
+    given = case.attributes()
+    return given.get("auto_pad", b"")[:4] == b"SAME" and any(
+        s > k for s, k in zip(given.get("strides", ()), given["kernel_shape"]))
+
+
 def empty_axes(case, message):
     return len(case.values) > 1 and case.values[1].array.size == 0
 
@@ -87,6 +94,9 @@ RULES = [
     Rule(("QuantizeLinear",), "ONNX Runtime divides halves in f32; the standard "
          "says the scale's type", ("the formula",),
          of_type(T.FLOAT16, T.BFLOAT16)),
+    Rule(("QLinearAveragePool",), "SAME with steps larger than the kernel: "
+         "ONNX Runtime crops by a negative padding, which its AveragePool "
+         "refuses", (), steps_over),
     Rule(("Gather",), "ONNX Runtime gathers other strings", ("onnx",),
          of_type(T.STRING)),
     Rule(("Attention",), "ONNX Runtime computes f64 less exactly", ("the formula",),

@@ -128,4 +128,13 @@ f.refused("QLinearAdd", [q(np.uint8, 3), np.ones(2, np.float32), None,
           domain="com.microsoft")
 f.refused("QLinearConcat", [scale(), number(np.uint8), q(np.uint8, 3),
                             scale()], domain="com.microsoft", axis=0)
+# What ceil_mode adds behind the padding counts with count_include_pad.
+for channels, last, free in (3, 0, False), (3, 1, False), (32, 0, True):
+    shape = (1, 5, 8, channels) if last else (1, channels, 5, 8)
+    for pads, strides in (([0, 0, 0, 0], [3, 3]), ([1, 0, 1, 1], [2, 3])):
+        scales = np.array(.0131, np.float32), np.array(.0217, np.float32)
+        case("QLinearAveragePool", [q(np.uint8, *shape), scales[0],
+                                    number(np.uint8), scales[1]], kernel_shape=[2, 3], pads=pads,
+             strides=strides, ceil_mode=1, count_include_pad=1,
+             channels_last=last, dynamic=free and [0])
 f.done()

@@ -14,6 +14,7 @@
 #include "op/compose.h"
 #include "op/quantized.h"
 #include "op/scalar.h"
+#include "op/sliding.h"
 
 #include <math.h>
 #include <string.h>
@@ -309,6 +310,9 @@ static fe_status expand_average_pool(fe_node *n, MlirValue *results) {
   x = in_floats(n, x);
   if (fe_is_null(x))
     return fe_node_error(n, NULL, "X must have rank 3 or more");
+  // Here what ceil_mode adds behind the padding counts, too.
+  if (fe_node_int(n, "ceil_mode", 0) && fe_node_int(n, "count_include_pad", 0))
+    fe_node_set_int(n, "count_include_pad", FE_COUNT_WINDOW);
   if (fe_node_over(n, "AveragePool", 1, &x, 1, &v))
     return FE_FAILED;
   v = FE_X(ir, "ms_quantize_shifted", v, n->in.at[Y_SCALE], n->in.at[Y_ZERO]);

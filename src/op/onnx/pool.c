@@ -115,9 +115,10 @@ static MlirValue taps(pool *p, unsigned i, MlirValue o) {
   fe_ir *ir = p->ir;
   fe_sweep *s = &p->s;
   MlirValue before = fe_index(ir, 0), limit = s->in[i], first, last;
-  if (fe_attr_i64(p->l->op, "count_include_pad", 0)) {
+  int64_t counts = fe_attr_i64(p->l->op, "count_include_pad", 0);
+  if (counts) {
     // SAME padding covers every window.
-    int64_t behind = p->win.same == FE_SAME_NO
+    int64_t behind = p->win.same == FE_SAME_NO && counts != FE_COUNT_WINDOW
                          ? p->win.end[i]
                          : p->win.kernel[i] * p->win.dilation[i];
     before = fe_sub(ir, before, s->pad[i]);
