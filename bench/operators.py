@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import sys
+import time
 
 import numpy as np
 import onnx
@@ -17,7 +18,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 import models
 from peers import ferrule as ours, onnxruntime as theirs
-from turns import interleave
 
 F, I64 = np.float32, np.int64
 ELEM = {np.dtype(t): helper.np_dtype_to_tensor_dtype(np.dtype(t))
@@ -316,12 +316,17 @@ def write(path, spec):
     return {f"x{i}": a for i, a in enumerate(inputs)}
 
 
-class Runner:
-    def __init__(self, session):
-        self.session = session
-
-    def time(self, runs):
-        return [self.session.time() for _ in range(runs)]
+def interleave(sessions, seconds, turn=0.01):
+    """[session][round]: median seconds of a run in turns of about `turn`."""
+    counts = [max(1, min(1000, int(turn / max(min(s.time() for _ in range(3)),
+                                              1e-7)))) for s in sessions]
+    times = [[] for _ in sessions]
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times[0]) < 7:
+        for session, count, out in zip(sessions, counts, times):
+            out.append(float(np.median([session.time()
+                                        for _ in range(count)])))
+    return np.array(times)
 
 
 def measure(name, seconds):
@@ -330,7 +335,7 @@ def measure(name, seconds):
     sessions = [peer.Session(path, name, inputs, 1) for peer in (ours, theirs)]
     error = max((float(np.max(np.abs(g.astype(np.float64) - w), initial=0))
                  for g, w in zip(*(s.run() for s in sessions))), default=0.0)
-    times = interleave([Runner(s) for s in sessions], seconds)
+    times = interleave(sessions, seconds)
     first, second = np.median(times, axis=1)
     return {"operator": name, "ferrule_us": first * 1e6,
             "onnxruntime_us": second * 1e6, "ratio": second / first,

@@ -469,6 +469,10 @@ void fe_vstore(fe_ir *ir, MlirValue v, MlirValue memref, unsigned n,
 /// Masked forms: lanes at or above `active` (index) are zero / not written.
 MlirValue fe_vload_masked(fe_ir *ir, int64_t width, MlirValue active,
                           MlirValue memref, unsigned n, const MlirValue *idx);
+/// The other lanes are `otherwise`.
+MlirValue fe_vload_masked_or(fe_ir *ir, int64_t width, MlirValue active,
+                             MlirValue memref, unsigned n, const MlirValue *idx,
+                             double otherwise);
 void fe_vstore_masked(fe_ir *ir, MlirValue v, MlirValue active,
                       MlirValue memref, unsigned n, const MlirValue *idx);
 /// kind: "add" "mul" "minimumf" "maxnumf" "maxsi" ...; reassociates.

@@ -94,8 +94,9 @@ static MlirValue lane_mask(fe_ir *ir, int64_t width, MlirValue active) {
                         FE_TYPES(fe_vector_type(ir, width, ir->i1))));
 }
 
-MlirValue fe_vload_masked(fe_ir *ir, int64_t width, MlirValue active,
-                          MlirValue memref, unsigned n, const MlirValue *idx) {
+MlirValue fe_vload_masked_or(fe_ir *ir, int64_t width, MlirValue active,
+                             MlirValue memref, unsigned n, const MlirValue *idx,
+                             double otherwise) {
   if (!indices_ok(ir, "vector.maskedload", memref, n))
     return null_value;
   MlirType t = fe_vector_type(ir, width, fe_elem_of(memref));
@@ -104,9 +105,14 @@ MlirValue fe_vload_masked(fe_ir *ir, int64_t width, MlirValue active,
   access a = {0};
   put_place(&a, memref, n, idx);
   put(&a, lane_mask(ir, width, active));
-  put(&a, fe_number(ir, t, 0));
+  put(&a, fe_number(ir, t, otherwise));
   return fe_first(FE_OP(ir, "vector.maskedload", .n_operands = a.n,
                         .operands = a.at, FE_TYPES(t)));
+}
+
+MlirValue fe_vload_masked(fe_ir *ir, int64_t width, MlirValue active,
+                          MlirValue memref, unsigned n, const MlirValue *idx) {
+  return fe_vload_masked_or(ir, width, active, memref, n, idx, 0);
 }
 
 void fe_vstore_masked(fe_ir *ir, MlirValue v, MlirValue active,

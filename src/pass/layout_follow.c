@@ -88,8 +88,8 @@ bool fe_layout_pool(fe_layout *l, MlirOperation op) {
     return true;
   }
   int64_t kernel[2];
-  if (!fe_image_dims_any(ir, y, &out) || (!known && in.type != FE_F32) ||
-      (!known && in.channels < (int64_t)l->lanes / 2) ||
+  // A plain image is faster as it is than put into blocks and back.
+  if (!known || !fe_image_dims_any(ir, y, &out) ||
       fe_attr_i64s(op, "kernel_shape", kernel, 2) != in.rank - 2 ||
       !fe_layout_window_of(l, op, &in, kernel, &w) ||
       (!max && fe_attr_i64(op, "count_include_pad", 0) == FE_COUNT_WINDOW))

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/sliding.h"
+#include "target/target.h"
 
 #include <math.h>
 
@@ -68,6 +69,7 @@ struct pool {
   MlirValue sizes[FE_MAX_RANK], pads[FE_MAX_RANK];
   MlirValue sums;
   MlirValue count; // average: taps of the outer dims
+  int64_t lanes;   // of vectors for columns; 0: none
 };
 
 static MlirValue lowest(pool *p) {
@@ -79,7 +81,10 @@ static MlirValue lowest(pool *p) {
 }
 static MlirValue nothing(pool *p) { return fe_number(p->ir, p->compute, 0); }
 
+/// One instruction for floats, which passes over NaN.
 static MlirValue step_max(pool *p, MlirValue sum, MlirValue x) {
+  if (fe_dtype_is_float(p->type))
+    return fe_select(p->ir, fe_cmp(p->ir, FE_GT, x, sum), x, sum);
   return fe_dtype_is_unsigned(p->type) ? fe_maxu(p->ir, sum, x)
                                        : fe_max(p->ir, sum, x);
 }
@@ -173,12 +178,29 @@ static void close_kernel(pool *p) {
   fe_kernel_end(&p->k, items, cost);
 }
 
-static MlirValue load_tap(pool *p) {
-  fe_sweep *s = &p->s;
-  MlirValue at[FE_MAX_RANK] = {s->at[0], s->at[1]};
+/// Numbers that can be vectors as they are, where parts of vectors are cheap.
+static int64_t lanes_of(const pool *p, const pool_kind *kind) {
+  const fe_target *t = p->l->target;
+  if (!t->masks || kind->step != kind->join || // LpPool's functions
+      (p->type != FE_F32 && p->type != FE_F64))
+    return 0;
+  return t->vector_bits / (p->type == FE_F32 ? 32 : 64);
+}
+
+/// The place of the current tap, at column source[last] of the input.
+static unsigned tap_at(const pool *p, MlirValue *at) {
+  const fe_sweep *s = &p->s;
+  at[0] = s->at[0];
+  at[1] = s->at[1];
   for (unsigned i = 0; i < p->win.n; ++i)
     at[2 + i] = s->source[i];
-  return fe_get(&p->k, p->k.in[0], p->type, 2 + p->win.n, at);
+  return 2 + p->win.n;
+}
+
+static MlirValue load_tap(pool *p) {
+  MlirValue at[FE_MAX_RANK];
+  unsigned n = tap_at(p, at);
+  return fe_get(&p->k, p->k.in[0], p->type, n, at);
 }
 
 /// Columns of the input that a piece sees.
@@ -190,6 +212,50 @@ static int64_t columns_of(const fe_sliding *w) {
 
 /// Beyond this many columns (of the stack) each tap goes to the results.
 enum { MAX_COLUMNS = 4096, MAX_UNROLLED = 16 };
+
+/// Adds `lanes` columns of the row at hand from `column` on, those below
+/// `active` (null: all).
+static void add_vector(pool *p, const pool_kind *kind, MlirValue line,
+                       MlirValue column, MlirValue base, MlirValue active) {
+  fe_ir *ir = p->ir;
+  MlirValue at[FE_MAX_RANK];
+  p->s.source[p->win.n - 1] = fe_add(ir, base, column);
+  unsigned n = tap_at(p, at);
+  bool all = fe_is_null(active);
+  MlirValue x =
+      all ? fe_vload(ir, p->lanes, p->k.in[0], n, at)
+          : fe_vload_masked_or(ir, p->lanes, active, p->k.in[0], n, at,
+                               kind->start == lowest ? -INFINITY : 0);
+  MlirValue sum = fe_vload(ir, p->lanes, line, 1, &column);
+  // Whole vectors also there: what is loaded next is what has been stored.
+  fe_vstore(ir, kind->step(p, sum, x), line, 1, &column);
+}
+
+/// Adds columns [low, high) of the row at hand.
+static void add_row(pool *p, const pool_kind *kind, MlirValue line,
+                    MlirValue base, MlirValue low, MlirValue high) {
+  fe_ir *ir = p->ir;
+  MlirValue one = fe_index(ir, 1), none = {0};
+  if (p->lanes) {
+    MlirValue lanes = fe_index(ir, p->lanes);
+    MlirValue count = fe_max(ir, fe_sub(ir, high, low), fe_index(ir, 0));
+    MlirValue rest = fe_remu(ir, count, lanes);
+    MlirValue whole = fe_sub(ir, fe_add(ir, low, count), rest);
+    fe_region v = fe_for_begin(ir, low, whole, lanes, 0, NULL);
+    add_vector(p, kind, line, v.iv, base, none);
+    fe_loop_end(ir, &v);
+    fe_region more = fe_if_begin(ir, fe_cmp(ir, FE_GT, rest, fe_index(ir, 0)),
+                                 0, NULL, false);
+    add_vector(p, kind, line, whole, base, rest);
+    fe_if_end(ir, &more, 0, NULL);
+    return;
+  }
+  fe_region column = fe_for_begin(ir, low, high, one, 0, NULL);
+  p->s.source[p->win.n - 1] = fe_add(ir, base, column.iv);
+  MlirValue sum = fe_load(ir, line, 1, &column.iv);
+  fe_store(ir, kind->step(p, sum, load_tap(p)), line, 1, &column.iv);
+  fe_loop_end(ir, &column);
+}
 
 /// Combines all rows that the current piece sees in `line`.
 static void sum_columns(pool *p, const pool_kind *kind, MlirValue line) {
@@ -217,11 +283,7 @@ static void sum_columns(pool *p, const pool_kind *kind, MlirValue line) {
                fe_mul(ir, taps[i].iv, fe_index(ir, p->win.dilation[i])));
     s->source[i] = fe_sub(ir, at, s->pad[i]);
   }
-  fe_region column = fe_for_begin(ir, low, high, one, 0, NULL);
-  s->source[last] = fe_add(ir, base, column.iv);
-  MlirValue sum = fe_load(ir, line, 1, &column.iv);
-  fe_store(ir, kind->step(p, sum, load_tap(p)), line, 1, &column.iv);
-  fe_loop_end(ir, &column);
+  add_row(p, kind, line, base, low, high);
   for (unsigned i = last; i-- > 0;)
     fe_loop_end(ir, &taps[i]);
 }
@@ -276,8 +338,11 @@ static fe_status lower_kind(fe_lower *l, const char *name,
   open_kernel(&p, name, 1, &out);
   int64_t columns = columns_of(&p.win);
   MlirValue line = {0};
-  if (columns <= MAX_COLUMNS)
+  if (columns <= MAX_COLUMNS) {
+    p.lanes = lanes_of(&p, kind);
+    columns += p.lanes; // vectors may end behind the last one
     line = fe_alloca(ir, fe_memref_type(ir, p.compute, 1, &columns));
+  }
   fe_sweep_begin(s, &p.k, &p.win, p.k.in[0], p.k.out[0], (MlirValue){0},
                  p.pads);
   if (fe_is_null(line))
