@@ -16,6 +16,21 @@ def case(op, inputs, **options):
     f.case(op, inputs, domain="com.microsoft", **options)
 
 
+def grouped(inputs, free, rtol=None, atol=None, **options):
+    """Against ONNX Runtime; free: batch and lengths are open, sizes are not."""
+    model = model_of("GroupQueryAttention", inputs, outputs=3, dynamic=free,
+                     domain="com.microsoft", **options)
+    for info in model.graph.input if free else ():
+        i = int(info.name[2:])
+        dims = info.type.tensor_type.shape.dim
+        for d in range(len(dims)):
+            if d == len(dims) - 1 or i in (3, 4) and d == 1:
+                dims[d].dim_value = inputs[i].shape[d]
+    feeds = {f"in{i}": a for i, a in enumerate(inputs) if a is not None}
+    f.runs(f"GroupQueryAttention {free} {options}", model, [feeds], rtol=rtol,
+           atol=atol)
+
+
 for i in range(COUNT):
     kv_heads, size = pick(1, 2, 3), pick(8, 16, 16)
     heads = kv_heads * pick(1, 2, 4)
@@ -152,21 +167,21 @@ for heads, kv_heads, size, rows, past, room in (
         for more in {}, {"local_window_size": 37}, {"softcap": 2.0}:
             x = lambda *s: n(*s).astype(t)
             total = past + rows
-            case("GroupQueryAttention",
-                 [x(1, rows, heads * size), x(1, rows, kv_heads * size),
-                  x(1, rows, kv_heads * size), x(1, kv_heads, room, size),
-                  x(1, kv_heads, room, size), np.array([total - 1], np.int32),
-                  np.array(total, np.int32)], outputs=3, num_heads=heads,
-                 kv_num_heads=kv_heads, rtol=1e-2 if t == np.float16 else 1e-3,
-                 atol=1e-2 if t == np.float16 else 1e-4,
-                 dynamic=[] if size == 40 else [0, 1, 2, 3, 4][size % 3:],
-                 **more)
+            for free in False, True:
+                grouped([x(1, rows, heads * size), x(1, rows, kv_heads * size),
+                         x(1, rows, kv_heads * size), x(1, kv_heads, room, size),
+                         x(1, kv_heads, room, size),
+                         np.array([total - 1], np.int32),
+                         np.array([total], np.int32)], free,
+                        num_heads=heads, kv_num_heads=kv_heads,
+                        rtol=1e-2 if t == np.float16 else 1e-3,
+                        atol=1e-2 if t == np.float16 else 1e-4, **more)
 
 # Caches that are inputs and outputs in one buffer: only the new rows are
 # written, and what lies behind them stays.
 inputs = [n(2, 1, 32), n(2, 1, 16), n(2, 1, 16), n(2, 2, 9, 8), n(2, 2, 9, 8),
           np.array([3, 6], np.int32), np.array(7, np.int32)]
-for free in False, [0, 1, 2, 3, 4]:
+for free in False, [0, 1, 2, 3, 4], [5, 6]:
     model = model_of("GroupQueryAttention", inputs, outputs=3, dynamic=free,
                      domain="com.microsoft", num_heads=4, kv_num_heads=2)
     feeds = {f"in{i}": a.copy() for i, a in enumerate(inputs)}
@@ -190,10 +205,64 @@ for free in False, [0, 1, 2, 3, 4]:
     f.failed += not ok
     if not ok:
         print("FAILED caches in one buffer")
+
+# Quantized caches. Rounding of a new row may fall either way.
+for bits, mode, past, rows in (
+        (8, "PER_TENSOR", 5, 1), (8, "PER_CHANNEL", 3, 2), (4, "PER_TENSOR", 4, 1),
+        (4, "PER_CHANNEL", 2, 3), (8, "PER_CHANNEL", 0, 4),
+        (4, "PER_TENSOR", 0, 4)):
+    for free in False, True:
+        batch, heads, kv_heads, size = 1 if rows > 1 else 2, 4, 2, 16
+        total, room = past + rows, past + rows + 2
+        cache = (lambda: f.integers(-128, 128, batch, kv_heads, room, size,
+                                    dtype=np.int8)) if bits == 8 else \
+            (lambda: f.integers(0, 256, batch, kv_heads, room, size // 2,
+                                dtype=np.uint8))
+        shape = [1] if mode == "PER_TENSOR" else [1, kv_heads, 1, size]
+        scale = lambda: (f.random.uniform(.5, 1, shape) *
+                         (.02 if bits == 8 else .3)).astype(np.float32)
+        grouped([n(batch, rows, heads * size), n(batch, rows, kv_heads * size),
+                 n(batch, rows, kv_heads * size), cache(), cache(),
+                 np.array([total - 1] * batch, np.int32),
+                 np.array([total], np.int32), *[None] * 5, scale(), scale()],
+                free, num_heads=heads, kv_num_heads=kv_heads, k_quant_type=mode,
+                v_quant_type=mode, kv_cache_bit_width=bits, result_types=[
+                    np.float32] + [np.int8 if bits == 8 else np.uint8] * 2)
+
+# Caches of the window's size, or longer, step by step: rows that they hold.
+def held(total, room, window):
+    gap = room - window + 1
+    return total - gap * -(-max(0, total - room) // gap)
+
+
+for room, window, steps in (6, 6, (4, 1, 1, 1, 5, 1)), (9, 5, (7, 1, 1, 1, 1, 12)), \
+        (4, 3, (1,) * 7):
+    caches, total = [n(1, 2, room, 8), n(1, 2, room, 8)], 0
+    for rows in steps:
+        total += rows
+        inputs = [n(1, rows, 32), n(1, rows, 16), n(1, rows, 16), *caches,
+                  np.array([total - 1], np.int32), np.array([total], np.int32)]
+        model = model_of("GroupQueryAttention", inputs, outputs=3, num_heads=4,
+                         domain="com.microsoft", kv_num_heads=2,
+                         sliding_window_cache=1, local_window_size=window,
+                         dynamic=[5, 6])
+        feeds = {f"in{i}": a for i, a in enumerate(inputs)}
+        want = by_runtime(model, feeds)
+        onnx.save(model, f.path)
+        got = list(ferrule.load(f.path).run(feeds).values())
+        there = held(total, room, window)
+        ok = np.allclose(got[0], want[0], 1e-3, 1e-4) and all(
+            np.array_equal(g[:, :, :there], w[:, :, :there])
+            for g, w in zip(got[1:], want[1:]))
+        f.passed += ok
+        f.failed += not ok
+        if not ok:
+            print("FAILED sliding caches", room, window, total, rows)
+        caches = want[1:]
 f.refused("GroupQueryAttention", [n(1, 1, 32), n(1, 1, 16), n(1, 1, 16)] +
           [n(1, 2, 4, 8)] * 2 + [np.array([4], np.int32), np.array(5, np.int32)],
           domain="com.microsoft", num_heads=4, kv_num_heads=2,
-          sliding_window_cache=1, local_window_size=4)
+          sliding_window_cache=1, local_window_size=5)
 f.refused("GroupQueryAttention", [n(1, 1, 32), n(1, 1, 16), n(1, 1, 16)] +
           [n(1, 2, 4, 8)] * 2 + [np.array([4], np.int32), np.array(5, np.int32)],
           domain="com.microsoft", num_heads=3, kv_num_heads=2)

@@ -5,8 +5,9 @@
 //
 // ONNX Runtime's attention of generating models. Every sequence of the batch
 // has a length of its own in the cache: seqlens_k + 1 keys, the last ones of
-// which are new. An op of our own appends the new rows to each; the standard's
-// Attention does the rest, with a mask that says which keys a row may attend.
+// which are new. An op of our own appends the new rows to each, another attends
+// them where they lie; where the scores are asked for, the standard's Attention,
+// with a mask that says which keys a row may attend.
 // A smooth softmax, or a sink of a head, is one key more, whose score is 0, or
 // the sink, and whose value is 0.
 //
@@ -16,161 +17,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-//===-- CacheAppend: rows of a cache, then new ones, then zeros -------------//
-
-enum { PAST, ROWS, STARTS, COUNTS, LENGTH };
-
-static bool given(const fe_lower *l, unsigned i) {
-  return i < l->n_in && !fe_is_null(l->in[i]);
-}
-
-static fe_status infer_append(fe_infer *f) {
-  fe_dims past, rows;
-  if (fe_in_dims(f, ROWS, &rows))
-    return FE_FAILED;
-  int64_t heads = fe_attr_i64(f->attrs, "heads", 1);
-  int64_t wide = rows.rank == 3 ? fe_dim_static(rows.d[2]) : 0;
-  if (rows.rank != 3 || heads < 1 || (wide != FE_DYN && wide % heads))
-    return fe_infer_error(f, NULL, "the heads do not fit into the new rows");
-  MlirAffineExpr n = fe_dim_const(f->ir, heads), length;
-  fe_contents c;
-  bool known = fe_contents_of(f->ir, f->in[LENGTH], &c) && c.n == 1;
-  length = known ? c.at[0] : fe_fresh_dim(f);
-  if (!fe_is_null(f->in[PAST])) {
-    if (fe_in_dims(f, PAST, &past))
-      return FE_FAILED;
-    if (past.rank != 4)
-      return fe_infer_error(f, NULL, "the cache must have rank 4");
-    // At least as long as the cache where that is asked for.
-    int64_t a = fe_dim_static(length), b = fe_dim_static(past.d[2]);
-    if (fe_attr_i64(f->attrs, "whole", 0) && !fe_dim_same(length, past.d[2])) {
-      if (known && a != FE_DYN && b != FE_DYN)
-        length = fe_dim_const(f->ir, a > b ? a : b);
-      else if (!known || a == FE_DYN || b == FE_DYN)
-        length = fe_fresh_dim(f);
-    }
-  }
-  fe_dims out = {.rank = 4,
-                 .d = {rows.d[0], n, length, fe_dim_floordiv(rows.d[2], n)}};
-  fe_out_tensor(f, 0, fe_in_dtype(f, ROWS), &out);
-  return FE_OK;
-}
-
-typedef struct append {
-  fe_kernel k;
-  MlirValue b, h;      // batch, head
-  MlirValue past, out; // memrefs
-  MlirValue columns;
-} append;
-
-/// Rows [from, to) of the result by `source` (null: zeros), whose row is
-/// `shift` less.
-static void fill(append *a, MlirValue from, MlirValue to, MlirValue source,
-                 MlirValue shift, bool heads_first) {
-  fe_ir *ir = a->k.l->ir;
-  MlirType elem = fe_elem_of(a->out);
-  fe_region r =
-      fe_for_begin(ir, from, fe_max(ir, from, to), fe_index(ir, 1), 0, NULL);
-  fe_region c = fe_loop(ir, a->columns);
-  MlirValue v;
-  if (fe_is_null(source)) {
-    v = fe_number(ir, elem, 0);
-  } else {
-    MlirValue row = fe_sub(ir, r.iv, shift);
-    v = heads_first ? fe_load(ir, source, FE_IDX(a->b, a->h, row, c.iv))
-                    : fe_load(ir, source, FE_IDX(a->b, row, a->h, c.iv));
-  }
-  fe_store(ir, v, a->out, FE_IDX(a->b, a->h, r.iv, c.iv));
-  fe_loop_end(ir, &c);
-  fe_loop_end(ir, &r);
-}
-
-static MlirValue address(fe_ir *ir, MlirValue memref) {
-  return fe_first(FE_OP(ir, "memref.extract_aligned_pointer_as_index",
-                        FE_VALUES(memref), FE_TYPES(ir->index)));
-}
-
-/// Number of operand i for the current sequence, within [0, limit].
-static MlirValue number(append *a, unsigned i, MlirValue limit) {
-  fe_ir *ir = a->k.l->ir;
-  MlirValue v = fe_to_index(ir, fe_get(&a->k, a->k.in[i], FE_I64, 1, &a->b));
-  return fe_max(ir, fe_index(ir, 0), fe_min(ir, v, limit));
-}
-
-static fe_status lower_append(fe_lower *l) {
-  fe_ir *ir = l->ir;
-  int64_t heads = fe_attr_i64(l->op, "heads", 1), n;
-  MlirValue sizes[4], wide = fe_size(l, l->in[ROWS], 2), split[4];
-  fe_out_sizes(l, 0, sizes);
-  sizes[0] = fe_size(l, l->in[ROWS], 0);
-  sizes[1] = fe_index(ir, heads);
-  if (fe_size_known(wide, &n))
-    sizes[3] = fe_index(ir, n / heads);
-  else
-    sizes[3] = fe_divu(ir, wide, sizes[1]);
-  if (!fe_size_known(wide, &n))
-    fe_check_equal(l, fe_mul(ir, sizes[3], sizes[1]), wide,
-                   "the heads do not fit into the last dimension");
-  MlirValue batch = sizes[0];
-  if (given(l, PAST)) {
-    const MlirValue want[4] = {sizes[0], sizes[1], {0}, sizes[3]};
-    for (unsigned i = 0; i < 4; ++i)
-      if (i != 2)
-        fe_check_equal(l, fe_size(l, l->in[PAST], i), want[i],
-                       "the past's shape does not fit");
-  }
-  for (unsigned i = STARTS; i <= COUNTS; ++i)
-    fe_check_equal(l, fe_size(l, l->in[i], 0), batch,
-                   "there must be one length for each sequence");
-  if (fe_is_null(sizes[2])) {
-    sizes[2] = fe_read_index(l, l->in[LENGTH], 0);
-    if (given(l, PAST) && fe_attr_i64(l->op, "whole", 0))
-      sizes[2] = fe_max(ir, sizes[2], fe_size(l, l->in[PAST], 2));
-  }
-  split[0] = batch;
-  split[1] = fe_size(l, l->in[ROWS], 1);
-  split[2] = sizes[1];
-  split[3] = sizes[3];
-  MlirValue rows =
-      fe_reshape(l, l->in[ROWS], fe_elem_of(l->in[ROWS]), 4, split);
-  MlirValue in[4] = {rows, l->in[STARTS], l->in[COUNTS], l->in[PAST]};
-  unsigned n_in = given(l, PAST) ? 4 : 3;
-  MlirValue dest = fe_out_empty(l, 0, sizes);
-  append a = {0};
-  fe_kernel_begin(&a.k, l, "cache_append", n_in, in, 1, &dest, 0, NULL);
-  a.out = a.k.out[0];
-  a.columns = fe_dim(ir, a.out, 3);
-  MlirValue zero = fe_index(ir, 0), length = fe_dim(ir, a.out, 2);
-  fe_region r = fe_for_begin(ir, a.k.begin, a.k.end, fe_index(ir, 1), 0, NULL);
-  a.b = fe_divu(ir, r.iv, fe_index(ir, heads));
-  a.h = fe_remu(ir, r.iv, fe_index(ir, heads));
-  MlirValue start = number(&a, 1, length), old = zero;
-  MlirValue added = number(&a, 2, fe_dim(ir, a.k.in[0], 1));
-  MlirValue end = fe_min(ir, fe_add(ir, start, added), length);
-  fe_region apart = {0};
-  if (n_in == 4) { // a caller's buffer for both has what is not new
-    MlirValue both =
-        fe_cmp(ir, FE_EQ, address(ir, a.k.in[3]), address(ir, a.out));
-    both =
-        fe_and(ir, both, fe_cmp(ir, FE_EQ, fe_dim(ir, a.k.in[3], 2), length));
-    apart = fe_if_begin(ir, fe_not(ir, both), 0, NULL, false);
-    old = fe_min(ir, start, fe_dim(ir, a.k.in[3], 2));
-    fill(&a, zero, old, a.k.in[3], zero, true);
-  }
-  fill(&a, old, start, (MlirValue){0}, zero, true);
-  fill(&a, end, length, (MlirValue){0}, zero, true);
-  if (n_in == 4)
-    fe_if_end(ir, &apart, 0, NULL);
-  fill(&a, start, end, a.k.in[0], start, false);
-  fe_loop_end(ir, &r);
-  unsigned out = n_in;
-  fe_kernel_end(
-      &a.k, fe_dim_mul(fe_kernel_dim(&a.k, out, 0), fe_dim_const(ir, heads)),
-      fe_dim_mul(fe_kernel_dim(&a.k, out, 2), fe_kernel_dim(&a.k, out, 3)));
-  l->out[0] = a.k.result[0];
-  return FE_OK;
-}
 
 //===-- Rotary --------------------------------------------------------------//
 
@@ -257,6 +103,13 @@ enum {
   QUERY_SEQLENS
 };
 
+/// How the keys or values in a cache are stored.
+typedef struct store {
+  bool quantized;
+  int64_t bits;
+  MlirValue scale; // broadcasts over [heads][1][size]
+} store;
+
 typedef struct group_query {
   fe_node *n;
   MlirValue q, k, v; // [batch][sequence][heads * size]
@@ -267,19 +120,144 @@ typedef struct group_query {
   MlirValue counts;      // [batch] new rows
   MlirValue ends;        // [batch] keys
   MlirValue may;         // which keys a row may attend
+  store store[2];        // of keys, of values
 } group_query;
 
-static fe_status refuse(fe_node *n) {
-  const char *k = fe_node_str(n, "k_quant_type", "NONE");
-  const char *v = fe_node_str(n, "v_quant_type", "NONE");
-  if (!fe_is_null(fe_node_in(n, K_SCALE)) ||
-      !fe_is_null(fe_node_in(n, V_SCALE)) || strcmp(k, "NONE") ||
-      strcmp(v, "NONE"))
-    return fe_node_error(n, "keep the cache in floats",
-                         "quantized caches are not supported");
-  if (fe_node_int(n, "sliding_window_cache", 0))
+static fe_status read_store(group_query *g, bool value, store *s) {
+  fe_node *n = g->n;
+  fe_ir *ir = n->ir;
+  const char *mode =
+      fe_node_str(n, value ? "v_quant_type" : "k_quant_type", "NONE");
+  MlirValue scale = fe_node_in(n, value ? V_SCALE : K_SCALE);
+  *s = (store){.bits = fe_node_int(n, "kv_cache_bit_width", 0)};
+  bool whole = !strcmp(mode, "PER_TENSOR");
+  if (!strcmp(mode, "NONE"))
+    return fe_is_null(scale)
+               ? FE_OK
+               : fe_node_error(n, "say how by k_quant_type and v_quant_type",
+                               "a scale of a cache that is not quantized");
+  if (!whole && strcmp(mode, "PER_CHANNEL"))
+    return fe_node_error(n, "use NONE, PER_TENSOR or PER_CHANNEL",
+                         "a cache cannot be quantized '%s'", mode);
+  if (fe_is_null(scale))
+    return fe_node_error(n, NULL, "a quantized cache needs a scale");
+  fe_dtype t = fe_x_type(fe_node_in(n, value ? PAST_V : PAST_K));
+  if (!s->bits)
+    s->bits = t == FE_U8 ? 4 : 8;
+  if ((s->bits != 4 && s->bits != 8) ||
+      (t != FE_UNDEFINED && t != (s->bits == 4 ? FE_U8 : FE_I8)))
+    return fe_node_error(n, "use int8 with 8 bits, uint8 with 4",
+                         "type and bits of a quantized cache do not fit");
+  s->quantized = true;
+  const int64_t one = 1, shape[3] = {g->kv_heads, 1, -1};
+  s->scale = fe_x_reshape(ir, scale, whole ? 1 : 3, whole ? &one : shape);
+  return fe_is_null(s->scale) ? FE_FAILED : FE_OK;
+}
+
+/// New rows [batch][sequence][heads * size] as the cache stores them.
+static MlirValue stored(group_query *g, MlirValue rows, const store *s) {
+  fe_ir *ir = g->n->ir;
+  if (!s->quantized)
+    return rows;
+  const int64_t split[4] = {0, 0, g->kv_heads, -1}, flat[3] = {0, 0, -1};
+  fe_dims d;
+  // The scale's dims are [heads][1][size]; here the heads follow the rows.
+  MlirValue scale = s->scale;
+  if (fe_dims_of(ir, scale, &d) && d.rank == 3) {
+    const int64_t per_head[2] = {g->kv_heads, -1};
+    scale = fe_x_reshape(ir, scale, 2, per_head);
+  }
+  MlirValue x = fe_x_reshape(ir, fe_x_cast(ir, rows, FE_F32), 4, split);
+  x = FE_X(ir, "Round", FE_X(ir, "Div", x, scale));
+  double half = s->bits == 4 ? 8 : 128;
+  x = FE_X(ir, "Clip", x, fe_constant_scalar(ir, FE_F32, -half),
+           fe_constant_scalar(ir, FE_F32, half - 1));
+  if (s->bits == 8)
+    return fe_x_reshape(ir, fe_x_cast(ir, x, FE_I8), 3, flat);
+  // Codes 0 to 15, the first of two in the lower half of a byte.
+  x = fe_x_cast(ir, FE_X(ir, "Add", x, fe_constant_scalar(ir, FE_F32, half)),
+                FE_U8);
+  const int64_t pairs[5] = {0, 0, g->kv_heads, -1, 2};
+  x = fe_x_reshape(ir, x, 5, pairs);
+  MlirValue high = FE_X(ir, "Mul", fe_x_pick(ir, x, 4, 1),
+                        fe_constant_scalar(ir, FE_U8, 16));
+  x = FE_X(ir, "Add", fe_x_pick(ir, x, 4, 0), high);
+  return fe_x_reshape(ir, x, 3, flat);
+}
+
+/// A cache [batch][heads][rows][size] as numbers.
+static MlirValue restored(group_query *g, MlirValue cache, const store *s) {
+  fe_ir *ir = g->n->ir;
+  if (!s->quantized)
+    return cache;
+  if (s->bits == 4) {
+    const MlirValue parts[2] = {
+        fe_x_unsqueeze(
+            ir,
+            FE_X(ir, "BitwiseAnd", cache, fe_constant_scalar(ir, FE_U8, 15)),
+            -1),
+        fe_x_unsqueeze(
+            ir, FE_X(ir, "Div", cache, fe_constant_scalar(ir, FE_U8, 16)), -1)};
+    fe_dims d;
+    int64_t flat[4] = {0, 0, 0, -1};
+    if (fe_dims_of(ir, cache, &d) && fe_dim_static(d.d[3]) != FE_DYN)
+      flat[3] = 2 * fe_dim_static(d.d[3]);
+    cache = fe_x_reshape(ir, fe_x_concat(ir, -1, 2, parts), 4, flat);
+  }
+  MlirValue x = fe_x_cast(ir, cache, FE_F32);
+  if (s->bits == 4)
+    x = FE_X(ir, "Sub", x, fe_constant_scalar(ir, FE_F32, 8));
+  return FE_X(ir, "Mul", x, s->scale);
+}
+
+//===-- Caches of a window --------------------------------------------------//
+
+/// Rows of a cache of the window's size after `total` tokens: it holds the last
+/// ones, and loses `gap` at once when it is full.
+static MlirValue resident(group_query *g, MlirValue total, MlirValue room) {
+  fe_ir *ir = g->n->ir;
+  int64_t window = fe_node_int(g->n, "local_window_size", -1);
+  MlirValue gap = FE_X(ir, "Sub", room, fe_x_int(ir, window - 1));
+  MlirValue beyond = FE_X(ir, "Max", FE_X(ir, "Sub", total, room),
+                          fe_constant_scalar(ir, FE_I64, 0));
+  MlirValue steps =
+      FE_X(ir, "Div",
+           FE_X(ir, "Add", beyond, FE_X(ir, "Sub", gap, fe_x_int(ir, 1))), gap);
+  return FE_X(ir, "Sub", total, FE_X(ir, "Mul", steps, gap));
+}
+
+/// `room` rows of every sequence from `first` [batch] on.
+static MlirValue rows_from(fe_ir *ir, MlirValue cache, MlirValue first,
+                           MlirValue room) {
+  MlirValue last = FE_X(ir, "Sub", fe_x_size(ir, cache, 2), fe_x_int(ir, 1));
+  MlirValue at =
+      FE_X(ir, "Add", fe_x_behind(ir, first, 1), fe_x_range(ir, room));
+  at = fe_x_behind(ir, FE_X(ir, "Min", at, last), 0); // [batch][room]
+  at = fe_x_unsqueeze(ir, fe_x_unsqueeze(ir, at, 1), 3);
+  const MlirValue shape[4] = {fe_x_size(ir, cache, 0), fe_x_size(ir, cache, 1),
+                              room, fe_x_size(ir, cache, 3)};
+  at = FE_X(ir, "Expand", at, fe_x_concat(ir, 0, 4, shape));
+  return FE_COMPOSE(ir, "GatherElements", FE_VALUES(cache, at),
+                    FE_ATTRS(fe_at_i64(ir, "axis", 2)));
+}
+
+static fe_status check_window(group_query *g) {
+  fe_node *n = g->n;
+  fe_dims d;
+  int64_t window = fe_node_int(n, "local_window_size", -1);
+  for (unsigned i = PAST_K; i <= PAST_V; ++i) {
+    if (fe_node_dims(n, i, 4, &d))
+      return FE_FAILED;
+    int64_t room = fe_dim_static(d.d[2]);
+    if (window <= 0 || (room != FE_DYN && room < window))
+      return fe_node_error(n, "make the caches longer, or the window smaller",
+                           "sliding_window_cache needs caches that hold "
+                           "local_window_size rows");
+  }
+  if (!fe_node_int(n, "causal", 1) || !fe_is_null(fe_node_in(n, BIAS)))
     return fe_node_error(n, "use caches that hold the whole sequence",
-                         "sliding_window_cache is not supported");
+                         "sliding_window_cache goes with causal attention "
+                         "without attention_bias only");
   return FE_OK;
 }
 
@@ -355,17 +333,22 @@ static fe_status rotate(group_query *g) {
   return fe_is_null(g->q) || fe_is_null(g->k) ? FE_FAILED : FE_OK;
 }
 
-/// past, then the new rows: of the length of the sequences, or at least as long
-/// as the past (`whole`).
-static MlirValue appended(group_query *g, MlirValue rows, unsigned past,
-                          bool whole) {
+/// past, then the new rows from `starts` on: `length` rows, or at least as many
+/// as the past has (`whole`).
+static MlirValue put_behind(group_query *g, MlirValue rows, unsigned past,
+                            MlirValue starts, MlirValue length, bool whole) {
   fe_ir *ir = g->n->ir;
   MlirValue old = fe_node_in(g->n, past);
   return FE_COMPOSE(ir, "ms_cache_append",
                     FE_VALUES(fe_is_null(old) ? fe_x_absent(ir) : old, rows,
-                              g->starts, g->counts, g->total),
+                              starts, g->counts, length),
                     FE_ATTRS(fe_at_i64(ir, "heads", g->kv_heads),
                              fe_at_i64(ir, "whole", whole)));
+}
+
+static MlirValue appended(group_query *g, MlirValue rows, unsigned past,
+                          bool whole) {
+  return put_behind(g, rows, past, g->starts, g->total, whole);
 }
 
 /// What is added to the scores: -inf where a row may not attend a key.
@@ -470,18 +453,34 @@ static bool in_one_kernel(group_query *g, MlirValue *results) {
         (i == 0 && wide != size * g->kv_heads))
       return false;
   }
-  for (unsigned i = 0; i < 2; ++i)
-    present[i] = appended(g, rows[i], i ? PAST_V : PAST_K, true);
+  bool sliding = fe_node_int(n, "sliding_window_cache", 0) != 0;
+  MlirValue starts = g->starts, cache[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    unsigned past = i ? PAST_V : PAST_K;
+    MlirValue fresh = stored(g, rows[i], &g->store[i]);
+    if (sliding) { // all that is seen, then what stays of it
+      MlirValue room = fe_x_size(ir, fe_node_in(n, past), 2);
+      starts = resident(g, g->starts, room);
+      cache[i] = put_behind(g, fresh, past, starts,
+                            FE_X(ir, "Add", room, g->rows), false);
+      MlirValue end = FE_X(ir, "Add", starts, g->counts);
+      present[i] = rows_from(
+          ir, cache[i], FE_X(ir, "Sub", end, resident(g, g->ends, room)), room);
+    } else {
+      cache[i] = present[i] = appended(g, fresh, past, true);
+    }
+    cache[i] = restored(g, cache[i], &g->store[i]);
+  }
   bool causal = fe_node_int(n, "causal", 1) != 0;
   int64_t window = fe_node_int(n, "local_window_size", -1);
   MlirValue sink = fe_node_in(n, SINK), bias = fe_node_in(n, BIAS);
   MlirValue frontiers =
-      causal ? FE_X(ir, "Add", g->starts, fe_x_int(ir, 1)) : g->ends;
+      causal ? FE_X(ir, "Add", starts, fe_x_int(ir, 1)) : g->ends;
   if (fe_is_null(sink) && fe_node_int(n, "smooth_softmax", 0))
     sink = fe_x_zeros(ir, FE_F32, fe_x_ints(ir, 1, &g->heads));
   results[0] = FE_COMPOSE(
       ir, "ms_cached_attention",
-      FE_VALUES(g->q, present[0], present[1], frontiers,
+      FE_VALUES(g->q, cache[0], cache[1], frontiers,
                 fe_is_null(bias) ? fe_x_absent(ir) : bias,
                 fe_is_null(sink) ? fe_x_absent(ir) : sink),
       FE_ATTRS(fe_at_i64(ir, "num_heads", g->heads),
@@ -540,14 +539,23 @@ static fe_status expand_group_query(fe_node *n, MlirValue *results) {
   if (fe_is_null(fe_node_in(n, SEQLENS)) || fe_is_null(fe_node_in(n, TOTAL)))
     return fe_node_error(n, NULL,
                          "seqlens_k and total_sequence_length must be there");
-  if (refuse(n) || unpack(&g))
+  bool sliding = fe_node_int(n, "sliding_window_cache", 0) != 0;
+  if (read_store(&g, false, &g.store[0]) || read_store(&g, true, &g.store[1]) ||
+      (sliding && check_window(&g)) || unpack(&g))
     return FE_FAILED;
   read_lengths(&g);
   g.q = normalized(&g, g.q, g.heads, Q_NORM, "q_norm_epsilon");
   g.k = normalized(&g, g.k, g.kv_heads, K_NORM, "k_norm_epsilon");
-  if (fe_is_null(g.q) || fe_is_null(g.k) || rotate(&g) ||
-      (!in_one_kernel(&g, results) && in_parts(&g, results)))
+  if (fe_is_null(g.q) || fe_is_null(g.k) || rotate(&g))
     return FE_FAILED;
+  if (!in_one_kernel(&g, results)) {
+    if (sliding || g.store[0].quantized || g.store[1].quantized)
+      return fe_node_error(n, "use caches of floats for the whole sequence",
+                           "quantized or sliding caches need heads of known "
+                           "size and give no scores");
+    if (in_parts(&g, results))
+      return FE_FAILED;
+  }
   for (unsigned i = 0; i < n->n_out && i < 4; ++i)
     if (fe_is_null(results[i]))
       return FE_FAILED;
@@ -555,8 +563,6 @@ static fe_status expand_group_query(fe_node *n, MlirValue *results) {
 }
 //===-- Rows ----------------------------------------------------------------//
 
-static const fe_attr_def append_attrs[] = {
-    {"heads", FE_A_INT, "1"}, {"whole", FE_A_INT, "0"}, {0}};
 static const fe_attr_def rotary_attrs[] = {
     {"num_heads", FE_A_INT, "0"},   {"rotary_embedding_dim", FE_A_INT, "0"},
     {"interleaved", FE_A_INT, "0"}, {"is_packed_batching", FE_A_INT, "0"},
@@ -582,16 +588,6 @@ static const fe_attr_def group_attrs[] = {
     {0}};
 
 const fe_op_row fe_family_contrib_group_query[] = {
-    {.name = "CacheAppend",
-     .domain = "com.microsoft",
-     .since = 1,
-     .inputs = "past?:T, rows:T, starts:I, counts:I, length:I",
-     .outputs = "present:T",
-     .types = "T=float;I=i64",
-     .attrs = append_attrs,
-     .flags = FE_INTERNAL,
-     .infer = infer_append,
-     .lower = lower_append},
     {.name = "RotaryEmbedding",
      .domain = "com.microsoft",
      .since = 1,
@@ -605,15 +601,16 @@ const fe_op_row fe_family_contrib_group_query[] = {
     {.name = "GroupQueryAttention",
      .domain = "com.microsoft",
      .since = 1,
-     .inputs = "query:T, key?:T, value?:T, past_key?:T, past_value?:T, "
+     .inputs = "query:T, key?:T, value?:T, past_key?:C, past_value?:C, "
                "seqlens_k:M, total_sequence_length:M, cos_cache?:T, "
                "sin_cache?:T, position_ids?:I, attention_bias?:T, "
                "head_sink?:T, k_scale?:S, v_scale?:S, q_norm_weight?:T, "
                "k_norm_weight?:T, query_seqlens?:M",
-     .outputs = "output:T, present_key:T, present_value:T, output_qk:T",
-     .types = "T=f32,f16,bf16;M=i32;I=i64;S=f32",
+     .outputs = "output:T, present_key:C, present_value:C, output_qk:T",
+     .types = "T=f32,f16,bf16;C=f32,f16,bf16,i8,u8;M=i32;I=i64;S=f32",
      .attrs = group_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_group_query,
-     .limits = "no quantized caches, no sliding_window_cache"},
+     .limits = "quantized and sliding caches without qk_output; no caches of "
+               "float8"},
     {0}};
