@@ -135,6 +135,39 @@ def averages(n, x):
                 n.op("Add", i, pool(h, 2, 2)))
 
 
+def spelled(n, x):
+    """Activations in several nodes, which use what a convolution gives twice."""
+    def hard_swish(a, *order):
+        b = n.op("Add", a, n.const(np.float32(3)))
+        b = n.op("Clip", b, n.const(np.float32(0)), n.const(np.float32(6)))
+        b = n.op("Mul", *((b, a) if order else (a, b)))
+        return n.op("Div", b, n.const(np.float32(6)))
+    a = hard_swish(n.conv(x, 24, 40, 3, 3, pads=[1, 1, 1, 1]))
+    a = n.op("Add", n.op("Mul", a, n.floats(40, 1, 1)), n.floats(1))
+    b = n.conv(a, 40, 40, 3, 3, group=40, pads=[1, 1, 1, 1])
+    b = hard_swish(b, 1)
+    c = n.conv(b, 40, 36, 1, 1)
+    c = n.op("Mul", c, n.op("Sigmoid", c))          # a loop over stored rows
+    d = n.op("Add", n.conv(c, 36, 36, 1, 1), c)
+    d = n.op("Mul", n.op("Add", d, n.op("Relu", d)), n.op("Tanh", d))
+    # Used by something else too: no epilogue, or one of several results.
+    e = n.conv(d, 36, 32, 1, 1)
+    f = n.op("Mul", e, n.op("Sigmoid", n.op("Neg", e)))
+    f = n.op("Add", f, n.op("GlobalAveragePool", e))
+    # Both uses in one op; and more ops than an epilogue has.
+    h = n.conv(f, 32, 32, 1, 1)
+    h = n.op("Mul", h, h)
+    k = n.conv(h, 32, 32, 1, 1)
+    y = k
+    for i in range(9):
+        y = n.op("Add", n.op("Mul", y, n.floats(32, 1, 1, scale=0.3)), k)
+    m = n.conv(k, 32, 32, 1, 1)
+    for i in range(20):
+        m = n.op("Abs" if i % 2 else "Sub", *([m] if i % 2 else
+                                              [m, n.floats(32, 1, 1)]))
+    return n.op("Add", y, m)
+
+
 def same(n, x):
     a = n.conv(x, 24, 16, 4, 4, auto_pad="SAME_UPPER")
     b = n.conv(a, 16, 16, 3, 2, auto_pad="SAME_LOWER")
@@ -193,7 +226,7 @@ CASES = [
     (residual, 24, (19, 30)), (squeeze_excite, 24, (9, 14)),
     (attention_of_pixels, 24, (11, 20)), (dense, 24, (15, 16)),
     (odd_concat, 24, (8, 33)), (groups, 24, (14, 14)), (pools, 24, (33, 29)),
-    (averages, 24, (38, 45)),
+    (averages, 24, (38, 45)), (spelled, 24, (13, 22)),
     (same, 24, (13, 31)), (upsample, 24, (7, 9)), (rows, 24, (50,)),
 ]
 

@@ -6,7 +6,8 @@
 // Method: each block of main is walked in order. A computation joins the
 // group of a producer when that saves a trip through memory:
 //   - a pointwise generic follows a krnl root as its epilogue (the only use of
-//     the root's result), or
+//     the root's result; or several do, if what all of them compute comes to
+//     one value: x * sigmoid(x)), or
 //   - a generic follows pointwise generics over the same iteration space.
 // A group runs where its last member stands, so it may not have a user before
 // that. Groups become functions in destination-passing style; generics of one
@@ -61,6 +62,12 @@ static const char *const gives_integers[] = {"krnl.conv_bytes",
 /// krnl ops that are host code.
 static const char *const host_ops[] = {"krnl.weight", "krnl.reshape",
                                        "krnl.check"};
+
+enum {
+  MAX_EPILOGUE = 16,  // ops; see kernel.h
+  MAX_INPUTS = 8,     // of each
+  DIAMOND_WINDOW = 64 // positions of the block that are looked at
+};
 
 static bool is_one_of(MlirOperation op, const char *const *names, size_t n) {
   for (size_t i = 0; i < n; i++)
@@ -159,7 +166,8 @@ static bool fits_epilogue(const fe_grouping *g, const fe_member *m,
   // Sums of integers become bytes or floats on the way; others are f32.
   bool integer = is_one_of(g->ops.at[group->root].op, gives_integers,
                            FE_COUNT(gives_integers));
-  if (fe_n_uses(v) != 1 || !same_dims(v, fe_result(m->op, 0)) ||
+  if (group->members.n > MAX_EPILOGUE || fe_n_uses(v) != 1 ||
+      !same_dims(v, fe_result(m->op, 0)) ||
       !admitted(g->ir, fe_elem_of(fe_result(m->op, 0)), integer))
     return false;
   unsigned n_in = fe_n_operands(m->op) - 1;
@@ -243,6 +251,104 @@ static void unite(fe_grouping *g, int to, int from) {
   b->n = 0;
 }
 
+//===-- Epilogues that use a result several times ---------------------------//
+
+/// Ops that use the result of a group, or each other's.
+typedef struct fe_diamond {
+  MlirValue top;
+  fe_ints taken;
+} fe_diamond;
+
+static bool is_taken(const fe_diamond *d, int position) {
+  for (size_t i = 0; i < d->taken.n; i++)
+    if (d->taken.at[i] == position)
+      return true;
+  return false;
+}
+
+/// Whether v is the top or the result of an op taken.
+static bool is_inner(const fe_grouping *g, const fe_diamond *d, MlirValue v) {
+  return fe_same(v, d->top) || is_taken(d, position(g, fe_def(v)));
+}
+
+static bool all_uses_taken(const fe_grouping *g, const fe_diamond *d,
+                           MlirValue v) {
+  MlirOpOperand u = mlirValueGetFirstUse(v);
+  for (; !mlirOpOperandIsNull(u); u = mlirOpOperandGetNextUse(u))
+    if (!is_taken(d, position_of_user(g, mlirOpOperandGetOwner(u))))
+      return false;
+  return true;
+}
+
+/// Whether only the result of the last op is used by others.
+static bool is_closed(const fe_grouping *g, const fe_diamond *d) {
+  if (!all_uses_taken(g, d, d->top))
+    return false;
+  for (size_t i = 0; i + 1 < d->taken.n; i++)
+    if (!all_uses_taken(g, d, fe_result(g->ops.at[d->taken.at[i]].op, 0)))
+      return false;
+  return true;
+}
+
+/// Pointwise and f32, inner values at the same subscripts, others broadcast.
+static bool fits_diamond(const fe_grouping *g, const fe_diamond *d,
+                         const fe_member *m) {
+  if (!m->is_generic || !m->is_parallel || m->group >= 0 ||
+      fe_n_results(m->op) != 1 || !body_is_plain(m->op) ||
+      !same_dims(d->top, fe_result(m->op, 0)) ||
+      !admitted(g->ir, fe_elem_of(fe_result(m->op, 0)), false))
+    return false;
+  unsigned n_in = fe_n_operands(m->op) - 1;
+  if (n_in > MAX_INPUTS || is_inner(g, d, fe_operand(m->op, n_in)) ||
+      !mlirAffineMapIsIdentity(fe_generic_map(m->op, n_in)))
+    return false;
+  for (unsigned i = 0; i < n_in; i++) {
+    MlirValue v = fe_operand(m->op, i);
+    MlirAffineMap map = fe_generic_map(m->op, i);
+    if (is_inner(g, d, v) ? !mlirAffineMapIsIdentity(map)
+                          : !fe_map_is_projection(map))
+      return false;
+    if (!admitted(g->ir, fe_elem_of(v), false))
+      return false;
+  }
+  return true;
+}
+
+static bool uses_inner(const fe_grouping *g, const fe_diamond *d,
+                       MlirOperation op) {
+  for (unsigned i = 0; i < fe_n_operands(op); i++)
+    if (is_inner(g, d, fe_operand(op, i)))
+      return true;
+  return false;
+}
+
+/// The op at `at` is the first of several that use `top`, the result of group
+/// gi with a root: all that is computed from it until one value is left follows
+/// the root, or nothing does.
+static bool take_diamond(fe_grouping *g, int at, MlirValue top, int gi) {
+  fe_group *group = &g->groups.at[gi];
+  if (group->root < 0 || group->closed || fe_n_uses(top) < 2 ||
+      !is_one_of(g->ops.at[group->root].op, takes_epilogue,
+                 FE_COUNT(takes_epilogue)) ||
+      !admitted(g->ir, fe_elem_of(top), false))
+    return false;
+  fe_diamond d = {.top = top};
+  for (int p = at; p < (int)g->ops.n && p < at + DIAMOND_WINDOW; p++) {
+    const fe_member *m = &g->ops.at[p];
+    if (!uses_inner(g, &d, m->op))
+      continue;
+    if (!fits_diamond(g, &d, m) || group->members.n + d.taken.n > MAX_EPILOGUE)
+      return false;
+    fe_push(g->ir->arena, &d.taken, p);
+    if (!is_closed(g, &d))
+      continue;
+    for (size_t i = 0; i < d.taken.n; i++)
+      join(g, d.taken.at[i], gi);
+    return true;
+  }
+  return false;
+}
+
 /// More operands than this in one kernel cost more than they save.
 enum { MAX_GROUP = 24 };
 
@@ -251,6 +357,13 @@ static void decide(fe_grouping *g, int at) {
   int chosen = -1;
   if (m->is_generic) {
     unsigned n_in = fe_n_operands(m->op) - 1;
+    for (unsigned i = 0; i < n_in; i++) {
+      MlirValue v = fe_operand(m->op, i);
+      int p = position(g, fe_def(v));
+      if (p >= 0 && g->ops.at[p].group >= 0 &&
+          take_diamond(g, at, v, g->ops.at[p].group))
+        return;
+    }
     // the latest root that can take this as epilogue
     for (unsigned i = 0; i < n_in; i++) {
       int p = position(g, fe_def(fe_operand(m->op, i)));
@@ -625,7 +738,8 @@ static void group_block(fe_grouping *g, MlirBlock block) {
     fe_map_set_ptr(ir->arena, &g->index, op.ptr, (void *)(intptr_t)g->ops.n);
   }
   for (size_t i = 0; i < g->ops.n; i++)
-    if (g->ops.at[i].is_root || g->ops.at[i].is_generic)
+    if ((g->ops.at[i].is_root || g->ops.at[i].is_generic) &&
+        g->ops.at[i].group < 0)
       decide(g, (int)i);
   for (size_t i = 0; i < g->groups.n; i++)
     if (g->groups.at[i].members.n)
