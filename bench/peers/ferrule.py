@@ -5,7 +5,7 @@ import sys
 
 import models
 
-sys.path.insert(0, os.path.join(models.ROOT, "test"))
+sys.path.append(os.path.join(models.ROOT, "test"))
 
 TITLE, PACKAGES, MODULES = "Ferrule", [], []
 

@@ -116,15 +116,21 @@ static MlirValue load_b(contract *c, const tile_place *p, MlirValue at,
 }
 
 /// Lines ahead: with several tiles each fetches its share of the next panel,
-/// with one alone the same panel some rows ahead.
+/// with one alone the same panel some rows ahead. The next panel is fetched as
+/// `lines` * `turns` parts at once, since a core follows several streams of
+/// memory faster than one: a step takes the next line of `lines` parts, and
+/// `turns` steps take all.
 typedef struct ahead {
   unsigned lines;  // per step of k; 0: none
+  unsigned turns;  // 1 where many tiles ask for little at a time
+  bool own;        // the same panel
   MlirValue start; // element
-  MlirValue step;  // elements per step of k
+  MlirValue step;  // elements per step of k; per `turns` steps of a part
   MlirValue line;  // distance of the lines, in elements
 } ahead;
 
 #define FE_ROWS_AHEAD 24
+#define FE_FEW_TILES 3
 
 static ahead plan_ahead(contract *c, const tile_place *p, const tile *t) {
   fe_ir *ir = c->g.ir;
@@ -134,47 +140,65 @@ static ahead plan_ahead(contract *c, const tile_place *p, const tile *t) {
     return f;
   int64_t rows = p->static_rows;
   if (rows != FE_DYN && rows <= c->p.rows) {
+    f.own = true;
     f.lines = t->vectors;
     f.start = fe_add_static(ir, p->b_start, FE_ROWS_AHEAD * c->width);
     f.step = fe_index(ir, c->width);
     return f;
   }
+  f.turns = rows != FE_DYN && rows <= FE_FEW_TILES * c->p.rows ? 4 : 1;
   if (rows != FE_DYN) {
     int64_t share = (c->width * t->height + rows - 1) / rows;
     f.lines = (unsigned)((share + line - 1) / line);
-    f.step = fe_index(ir, share);
+    f.step = fe_index(ir, (share + f.lines - 1) / f.lines);
   } else {
-    // As many lines as one tile alone needs; with more tiles the same one.
+    // As many lines as one tile alone needs; more tiles take smaller steps.
     MlirValue share =
         fe_ceildiv(ir, fe_index(ir, c->width * t->height), p->rows);
-    f.step = fe_min(ir, share, fe_index(ir, c->width));
-    MlirValue one = fe_cmp(ir, FE_LE, share, f.line);
     f.lines = (unsigned)((c->width + line - 1) / line);
-    f.line = fe_select(ir, one, fe_index(ir, 0), f.line);
+    f.step = fe_min(ir, fe_ceildiv(ir, share, fe_index(ir, f.lines)), f.line);
   }
+  MlirValue panel = fe_mul(ir, c->K, fe_index(ir, c->width));
+  f.line = fe_divu(ir, panel, fe_index(ir, (int64_t)f.lines * f.turns));
   // Tiles of this height before this one, each K steps.
   MlirValue before =
       fe_divu(ir, fe_sub(ir, t->row, p->row), fe_index(ir, t->height));
-  MlirValue next =
-      fe_add(ir, p->b_start, fe_mul(ir, c->K, fe_index(ir, c->width)));
-  f.start = fe_add(ir, next, fe_mul(ir, before, fe_mul(ir, c->K, f.step)));
+  MlirValue steps = fe_divu(ir, c->K, fe_index(ir, f.turns));
+  f.start = fe_add(ir, fe_add(ir, p->b_start, panel),
+                   fe_mul(ir, before, fe_mul(ir, steps, f.step)));
   return f;
+}
+
+static void fetch_ahead(contract *c, const tile_place *p, const ahead *f,
+                        MlirValue k) {
+  fe_ir *ir = c->g.ir;
+  if (!f->lines)
+    return;
+  MlirValue at = f->start;
+  if (f->own) {
+    at = fe_add(ir, at, fe_mul(ir, k, f->step));
+  } else {
+    MlirValue turns = fe_index(ir, f->turns), turn = fe_remu(ir, k, turns);
+    MlirValue parts = fe_mul(ir, turn, fe_index(ir, f->lines));
+    at = fe_add(ir, at, fe_mul(ir, fe_divu(ir, k, turns), f->step));
+    at = fe_add(ir, at, fe_mul(ir, parts, f->line));
+  }
+  for (unsigned i = 0; i < f->lines; ++i) {
+    MlirValue line = at;
+    unsigned number = f->own ? i % p->vectors : i;
+    if (f->own && i / p->vectors) // of a panel beside
+      line = fe_add(ir, at,
+                    fe_mul(ir, c->K, fe_index(ir, i / p->vectors * c->width)));
+    line = fe_add(ir, line, fe_mul(ir, fe_index(ir, number), f->line));
+    fe_prefetch(ir, p->b_memref, line, 2);
+  }
 }
 
 /// Step k (from 0, within the block of K) on the accumulators.
 static void step(contract *c, const tile_place *p, const tile *t,
                  const ahead *f, MlirValue k, MlirValue *acc) {
   fe_ir *ir = c->g.ir;
-  for (unsigned i = 0; i < f->lines; ++i) {
-    MlirValue at = fe_add(ir, f->start, fe_mul(ir, k, f->step));
-    bool own = p->static_rows != FE_DYN && p->static_rows <= c->p.rows;
-    if (own && i / p->vectors)
-      at = fe_add(ir, at,
-                  fe_mul(ir, c->K, fe_index(ir, i / p->vectors * c->width)));
-    unsigned line = own ? i % p->vectors : i;
-    at = fe_add(ir, at, fe_mul(ir, fe_index(ir, line), f->line));
-    fe_prefetch(ir, p->b_memref, at, 2);
-  }
+  fetch_ahead(c, p, f, k);
   MlirValue b_at = fe_add(ir, p->b_start, fe_mul(ir, k, p->b_row));
   MlirValue b[32];
   for (unsigned j = 0; j < t->vectors; ++j)
