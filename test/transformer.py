@@ -142,6 +142,24 @@ def swish(g):
     return g.Mul(x, g.Sigmoid(x))
 
 
+def hard_swish(g):
+    x = linear(g, "x")
+    ramp = g.Clip(g.Add(x, g.const(3)), g.const(0), g.const(6))
+    return g.Div(g.Mul(x, ramp), g.const(6))
+
+
+def hard_swish_factor(g):
+    x = linear(g, "x")
+    ramp = g.Clip(g.Add(g.const(3), x), g.const(0), g.const(6))
+    return g.Mul(g.Mul(ramp, g.const(1 / 6)), x)
+
+
+def not_hard_swish(g):
+    x = linear(g, "x")
+    ramp = g.Clip(g.Add(x, g.const(3)), g.const(0), g.const(5))
+    return g.Div(g.Mul(x, ramp), g.const(6))
+
+
 def quick_gelu(g):
     x = linear(g, "x")
     return g.Mul(g.Sigmoid(g.Mul(x, g.const(1.702))), x)
@@ -171,7 +189,9 @@ CASES = [
     (gelu_erf, "onnx.gelu"), (gelu_half_first, "onnx.gelu"),
     (gelu_half_last, "onnx.gelu"), (gelu_tanh, "onnx.gelu"),
     (gelu_fast, "onnx.gelu"), (not_gelu, "onnx.erf"), (swish, "onnx.swish"),
-    (quick_gelu, "onnx.swish"), (layer_norm, "onnx.layer_normalization"),
+    (quick_gelu, "onnx.swish"), (hard_swish, "onnx.hard_swish"),
+    (hard_swish_factor, "onnx.hard_swish"), (not_hard_swish, "onnx.clip"),
+    (layer_norm, "onnx.layer_normalization"),
     (rms_norm, "onnx.rms_normalization"),
     (feed_forward, "onnx.layer_normalization"),
 ]

@@ -3,8 +3,9 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Exporters of older opsets write Gelu, Swish and normalizations as a dozen
-// ops. As one op each is pointwise or one kernel, and can be fused further.
+// Exporters of older opsets write Gelu, Swish, HardSwish and normalizations as
+// a dozen ops. As one op each is pointwise or one kernel, and can be fused
+// further.
 //
 //===----------------------------------------------------------------------===//
 #include "pass/rewrite.h"
@@ -167,6 +168,30 @@ static bool swish(fe_ir *ir, MlirOperation op) {
   return false;
 }
 
+/// clip(x + 3, 0, 6).
+static bool is_ramp(fe_ir *ir, MlirValue v, MlirValue x) {
+  MlirOperation clip = fe_def(v);
+  MlirValue from;
+  double c;
+  return fe_op_is(clip, "onnx.clip") && fe_n_uses(v) == 1 &&
+         fe_const_scalar(ir, fe_operand(clip, 1), &c) && c == 0 &&
+         fe_const_scalar(ir, fe_operand(clip, 2), &c) && c == 6 &&
+         with_constant(ir, fe_operand(clip, 0), "onnx.add", &from, &c) &&
+         c == 3 && fe_same(from, x);
+}
+
+/// x * clip(x + 3, 0, 6) / 6: HardSwish needs no division.
+static bool hard_swish(fe_ir *ir, MlirOperation op) {
+  product p = {.constant = 1};
+  if (!add_factor(ir, &p, fe_result(op, 0), true) || p.n != 2 ||
+      !near(p.constant, 1.0 / 6))
+    return false;
+  for (unsigned i = 0; i < 2; ++i)
+    if (is_ramp(ir, p.at[1 - i], p.at[i]))
+      return fe_pattern_replace(op, fe_onnx1(ir, "HardSwish", p.at[i]));
+  return false;
+}
+
 //===-- Normalizations ------------------------------------------------------//
 
 /// v is the mean of its operand along the last dim, which stays with size 1.
@@ -280,6 +305,8 @@ const fe_pattern fe_patterns_fuse[] = {
     {"onnx.mul", gelu, "Gelu, exact and by tanh"},
     {"onnx.div", gelu, "Gelu, exact and by tanh"},
     {"onnx.mul", swish, "x * sigmoid(x)"},
+    {"onnx.mul", hard_swish, "x * clip(x + 3, 0, 6) / 6"},
+    {"onnx.div", hard_swish, "x * clip(x + 3, 0, 6) / 6"},
     {"onnx.mul", normalization, "layer and RMS normalization"},
     {"onnx.add", normalization_bias, "bias of a layer normalization"},
     {0}};
