@@ -94,8 +94,8 @@ RULES = [
     Rule(("QuantizeLinear",), "ONNX Runtime divides halves in f32; the standard "
          "says the scale's type", ("the formula",),
          of_type(T.FLOAT16, T.BFLOAT16)),
-    Rule(("QLinearAveragePool",), "SAME with steps larger than the kernel: "
-         "ONNX Runtime crops by a negative padding, which its AveragePool "
+    Rule(("com.microsoft.QLinearAveragePool",), "SAME with steps larger than "
+         "the kernel: ONNX Runtime crops by a negative padding, which its AveragePool "
          "refuses", (), steps_over),
     Rule(("Gather",), "ONNX Runtime gathers other strings", ("onnx",),
          of_type(T.STRING)),
