@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every subscript of the result is mapped to one of the input; negative
-// amounts crop. Amounts may be values of the run. Along the last dim, constant
-// padding is three loops (fill, copy, fill), so that all of it vectorizes.
+// amounts crop. Amounts may be values of the run. Along the last dim there
+// are three loops: before the input, a copy of it, which vectorizes, and
+// behind.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -177,17 +178,16 @@ static void store_fill(fe_padding *p, MlirValue from, MlirValue to) {
   fe_loop_end(ir, &r);
 }
 
-/// Copies row elements [from, to), the subscript mapped by the mode.
-static void copy_row(fe_padding *p, MlirValue from, MlirValue to) {
+/// Copies row elements [from, to), the subscript mapped by the mode where it
+/// may be outside of the input.
+static void copy_row(fe_padding *p, MlirValue from, MlirValue to, bool inside) {
   fe_ir *ir = p->k.l->ir;
   unsigned last = p->rank - 1;
   fe_region r = fe_for_begin(ir, from, to, fe_index(ir, 1), 0, NULL);
   p->at[last] = r.iv;
   MlirValue i = fe_sub(ir, r.iv, p->begin[last]);
   p->source[last] =
-      !strcmp(p->mode, "constant")
-          ? i
-          : map_subscript(p, i, fe_dim(ir, p->k.in[0], last), last);
+      inside ? i : map_subscript(p, i, fe_dim(ir, p->k.in[0], last), last);
   MlirValue v = fe_load(ir, p->k.in[0], p->rank, p->source);
   fe_store(ir, v, p->k.out[0], p->rank, p->at);
   fe_loop_end(ir, &r);
@@ -197,22 +197,24 @@ static void pad_row(fe_padding *p) {
   fe_ir *ir = p->k.l->ir;
   unsigned last = p->rank - 1;
   MlirValue zero = fe_index(ir, 0), out = fe_dim(ir, p->k.out[0], last);
-  if (strcmp(p->mode, "constant")) {
-    copy_row(p, zero, out);
-    return;
-  }
   MlirValue low = fe_min(ir, fe_max(ir, p->begin[last], zero), out);
   MlirValue high = fe_add(ir, p->begin[last], fe_dim(ir, p->k.in[0], last));
   high = fe_min(ir, fe_max(ir, high, low), out);
+  if (strcmp(p->mode, "constant")) {
+    copy_row(p, zero, low, false);
+    copy_row(p, low, high, true);
+    copy_row(p, high, out, false);
+    return;
+  }
   if (fe_is_null(p->valid)) {
     store_fill(p, zero, low);
-    copy_row(p, low, high);
+    copy_row(p, low, high, true);
     store_fill(p, high, out);
     return;
   }
   fe_region r = fe_if_begin(ir, p->valid, 0, NULL, true);
   store_fill(p, zero, low);
-  copy_row(p, low, high);
+  copy_row(p, low, high, true);
   store_fill(p, high, out);
   fe_if_else(ir, &r, 0, NULL);
   store_fill(p, zero, out);
