@@ -192,7 +192,8 @@ g (int64 n, float[N] x) => (float[T, K] s) {
       w = Neg(v)
       e = Slice(w, zero, end)
     }>
-}""", [[i64(n), f(m)] for n, m in ((3, 4), (1, 2), (6, 7), (0, 3), (65, 3), (128, 2))]),
+}""", [[i64(n), f(m)] for n, m in ((3, 4), (1, 2), (6, 7), (0, 3), (17, 3), (65, 3), (256, 2), (257, 3),
+                                    (4099, 2))]),
 
     "loop in a loop": ("""
 g (int64 n, float[N] x) => (float[N] y, float[T, R, N] s) {
@@ -207,7 +208,7 @@ g (int64 n, float[N] x) => (float[N] y, float[T, R, N] s) {
           h = Sub(d, v)
         }>
     }>
-}""", [[i64(n), f(m)] for n, m in ((2, 3), (4, 1), (70, 2))]),
+}""", [[i64(n), f(m)] for n, m in ((2, 3), (4, 1), (70, 2), (300, 1))]),
 
     "if in a loop": ("""
 g (int64 n, float[N] x) => (float[M] y) {

@@ -13,8 +13,9 @@
 // A stacked result starts empty and each iteration appends to it. Where a dim
 // of the elements is only known at run time, the first iteration takes its
 // element instead, since an empty tensor of that shape cannot be written down.
-// Appending copies, so a loop that may be long is two nested ones: the inner
-// one stacks up to CHUNK elements, the outer one puts the chunks together.
+// Appending copies, so a loop that may be long is several nested ones: the
+// inner one stacks up to CHUNK elements, the next puts CHUNK such chunks
+// together, and so on: an element is copied CHUNK / 2 times at each level.
 //
 //===----------------------------------------------------------------------===//
 #include "import/import.h"
@@ -107,8 +108,8 @@ static bool has_symbol_from(MlirAffineExpr e, intptr_t first) {
 
 //===-- One attempt at the body ---------------------------------------------//
 
-/// A power of two.
-enum { CHUNK = 64 };
+/// A power of two; where the next level would not pay any more.
+enum { CHUNK = 16, LARGEST_CHUNK = CHUNK * CHUNK * CHUNK };
 
 typedef struct stacked {
   int64_t axis;
@@ -451,43 +452,67 @@ static MlirOperation make_while(attempt *t, const MlirType *types,
                .regions = regions);
 }
 
-/// The loop of CHUNK iterations at most, in a loop that puts its stacked
-/// results together.
-static MlirOperation make_chunks(attempt *t, MlirValue limit) {
+/// A level of nested loops: the body of one, and the types it carries.
+typedef struct level {
+  MlirRegion body;
+  MlirBlock block;
+  MlirType *types;
+} level;
+
+/// The level around `in`: a body that runs that loop for `span` iterations at
+/// most and puts what it stacked behind what there is. `around`: iterations of
+/// the loop around this one, 0: all.
+static level make_level(attempt *t, level in, int64_t span, int64_t around,
+                        MlirValue limit) {
   fe_ir *ir = t->ir;
   size_t n = t->all.n, plain = n - t->l->n_scan;
-  MlirType *types = FE_NEW_N(ir->arena, MlirType, n);
+  level out = {.body = mlirRegionCreate(),
+               .block = mlirBlockCreate(0, NULL, NULL),
+               .types = FE_NEW_N(ir->arena, MlirType, n)};
   MlirValue *init = FE_NEW_N(ir->arena, MlirValue, n);
   MlirValue *arg = FE_NEW_N(ir->arena, MlirValue, n);
-  MlirRegion region = mlirRegionCreate();
-  MlirBlock block = mlirBlockCreate(0, NULL, NULL);
-  mlirRegionAppendOwnedBlock(region, block);
+  mlirRegionAppendOwnedBlock(out.body, out.block);
   for (size_t i = 0; i < n; i++) {
-    types[i] = t->all.at[i];
+    out.types[i] = in.types[i];
     fe_dims d;
-    if (i >= plain && fe_dims_of(ir, fe_block_arg(t->block, (unsigned)i), &d)) {
+    if (i >= plain && fe_dims_of(ir, fe_block_arg(in.block, (unsigned)i), &d)) {
       d.d[t->stack[i - plain].axis] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
-      types[i] = fe_tensor_type(ir, fe_elem_of(t->all_init.at[i]), &d);
+      out.types[i] = fe_tensor_type(ir, fe_elem_of(t->all_init.at[i]), &d);
     }
-    arg[i] = mlirBlockAddArgument(block, types[i], ir->loc);
+    arg[i] = mlirBlockAddArgument(out.block, out.types[i], ir->loc);
     init[i] = i < plain ? arg[i] : t->stack[i - plain].init;
   }
   fe_point outside = fe_point_save(ir);
-  fe_point_at_end(ir, block);
+  fe_point_at_end(ir, out.block);
   MlirValue start = fe_extract_scalar(ir, arg[0]);
-  MlirValue length = fe_int(ir, ir->i64, CHUNK);
-  if (!fe_is_null(limit)) // start + CHUNK may be beyond int64
+  MlirValue length = fe_int(ir, ir->i64, span);
+  if (!fe_is_null(limit)) // start + span may be beyond int64
     length = fe_min(ir, length, fe_sub(ir, limit, start));
   MlirOperation inner =
-      make_while(t, t->all.at, init, fe_add(ir, start, length), t->region);
+      make_while(t, in.types, init, fe_add(ir, start, length), in.body);
+  MlirValue before = start; // of this loop's iterations
+  if (around)
+    before = fe_and(ir, start, fe_int(ir, ir->i64, around - 1));
   for (size_t i = 0; i < n; i++) {
     init[i] = fe_result(inner, (unsigned)i);
     if (i >= plain)
-      init[i] = grow(t, i - plain, arg[i], init[i], start, types[i]);
+      init[i] = grow(t, i - plain, arg[i], init[i], before, out.types[i]);
   }
   FE_OP(ir, "scf.yield", .n_operands = (unsigned)n, .operands = init);
   fe_point_restore(ir, outside);
-  return make_while(t, types, t->all_init.at, limit, region);
+  return out;
+}
+
+/// Nested loops, of which the inner ones stack a few elements each.
+static MlirOperation make_chunks(attempt *t, MlirValue limit, int64_t trips) {
+  level at = {t->region, t->block, t->all.at};
+  for (int64_t span = CHUNK, next; span; span = next) {
+    next = span * CHUNK;
+    if (next > LARGEST_CHUNK || (trips != FE_DYN && trips <= next))
+      next = 0;
+    at = make_level(t, at, span, next, limit);
+  }
+  return make_while(t, at.types, t->all_init.at, limit, at.body);
 }
 
 /// A stacked result has one element per iteration.
@@ -537,7 +562,7 @@ fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {
   MlirValue limit =
       fe_is_null(l->trip) ? l->trip : fe_extract_scalar(ir, l->trip);
   MlirOperation op =
-      t.chunked ? make_chunks(&t, limit)
+      t.chunked ? make_chunks(&t, limit, trips)
                 : make_while(&t, t.all.at, t.all_init.at, limit, t.region);
   unsigned at = 1 + t.with_cond;
   for (size_t i = 0; i < l->n_carried; i++)
