@@ -42,6 +42,20 @@ for op in OPS:
                reference="onnx")
 f.case("ReduceLogSumExp", [np.array([[-np.inf] * 2, [300, 300]], np.float32),
                            ints(1)], opset=18, constants=[1])
+# Means of integers whose sums have more bits than they, rounded to zero.
+for t in np.int32, np.uint32, np.int64, np.uint64:
+    low, high = np.iinfo(t).min, np.iinfo(t).max
+    x = f.random.integers(low, high, (5, 7), t, True)
+    x[0], x[1, 1:], x[2, ::2] = high, low, high - 1
+    x[3] = np.array([1, -1, 2, -2, 3, -4, -1] if low else range(7)).astype(t)
+    for axis in 0, 1:
+        sums = x.astype(object).sum(axis, keepdims=True)
+        size = x.shape[axis]
+        want = np.where(sums < 0, -(-sums // size), sums // size).astype(t)
+        for constants in (1,), ():
+            f.case("ReduceMean", [x, ints(axis)], opset=18,
+                   constants=constants, dynamic=[0] if axis else False,
+                   want=[want])
 f.refused("ReduceSum", [n(3, 4), ints(2)], opset=18, constants=[1])
 f.refused("ReduceSum", [n(3, 4), ints(2)], opset=18, run_time=True)
 f.done()

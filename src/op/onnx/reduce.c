@@ -9,7 +9,10 @@
 // the reduced part of every dim, of which one has a single iteration.
 //
 // Halves are accumulated in f32. Integers stay integers but for roots and
-// logarithms, computed in f64. No elements at all give the neutral element.
+// logarithms, computed in f64. A mean of integers is that of the sum as it is,
+// not as it would wrap: of less than 64 bits in 64, else the sum is kept as
+// quotients by the count and remainders. No elements at all give the neutral
+// element.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -67,6 +70,37 @@ static MlirValue mean(fe_ir *ir, const MlirValue *x, const void *user) {
                                        : fe_div(ir, x[0], n);
 }
 
+/// x = n * quotient + remainder, 0 <= remainder < n = the count.
+static MlirValue quotient(fe_ir *ir, const MlirValue *x, const void *user) {
+  const state *s = user;
+  MlirType t = mlirValueGetType(x[0]);
+  MlirValue n = fe_convert(ir, s->count, t, false, false);
+  n = fe_max(ir, n, fe_int(ir, t, 1));
+  if (fe_dtype_is_unsigned(s->work))
+    return fe_divu(ir, x[0], n);
+  MlirValue zero = fe_int(ir, t, 0), q = fe_div(ir, x[0], n);
+  MlirValue above = fe_cmp(ir, FE_LT, fe_rem(ir, x[0], n), zero);
+  return fe_select(ir, above, fe_sub(ir, q, fe_int(ir, t, 1)), q);
+}
+static MlirValue remainder_of(fe_ir *ir, const MlirValue *x, const void *user) {
+  const state *s = user;
+  MlirType t = mlirValueGetType(x[0]);
+  MlirValue n = fe_convert(ir, s->count, t, false, false);
+  return fe_sub(ir, x[0], fe_mul(ir, quotient(ir, x, user), n));
+}
+
+/// The mean from the sums of quotients and of remainders, rounded to zero.
+static MlirValue wide_mean(fe_ir *ir, const MlirValue *x, const void *user) {
+  MlirType t = mlirValueGetType(x[0]);
+  MlirValue zero = fe_int(ir, t, 0);
+  MlirValue below = fe_add(ir, x[0], quotient(ir, &x[1], user));
+  if (fe_dtype_is_unsigned(((const state *)user)->work))
+    return below;
+  MlirValue up = fe_and(ir, fe_cmp(ir, FE_LT, below, zero),
+                        fe_cmp(ir, FE_NE, remainder_of(ir, &x[1], user), zero));
+  return fe_select(ir, up, fe_add(ir, below, fe_int(ir, t, 1)), below);
+}
+
 static MlirValue root(fe_ir *ir, const MlirValue *x, const void *user) {
   (void)user;
   return fe_math(ir, "sqrt", x[0]);
@@ -102,7 +136,23 @@ static const kind kinds[] = {
     {"ReduceSumSquare", fe_element_square, fe_element_add, NULL, 0, ZERO,
      false},
 };
-enum { MAX_KIND = 3, LOG_SUM_EXP = 8 };
+enum { MEAN = 1, MAX_KIND = 3, LOG_SUM_EXP = 8 };
+static const kind mean_parts[2] = {
+    {"ReduceMean", quotient, fe_element_add, NULL, 0, ZERO, false},
+    {"ReduceMean", remainder_of, fe_element_add, NULL, 0, ZERO, false}};
+
+/// What the sum of elements of type t is kept in.
+static fe_dtype work_type(const kind *k, fe_dtype t) {
+  if (!fe_dtype_is_int(t))
+    return fe_work_type(t);
+  if (k == &kinds[MEAN] && t != FE_BOOL)
+    return fe_dtype_is_unsigned(t) ? FE_U64 : FE_I64;
+  return k->real ? FE_F64 : fe_work_type(t);
+}
+
+static bool is_wide_mean(const kind *k, fe_dtype t) {
+  return k == &kinds[MEAN] && (t == FE_I64 || t == FE_U64);
+}
 
 static int64_t integer_init(const kind *k, fe_dtype t) {
   unsigned bits = fe_dtype_bits(t);
@@ -187,7 +237,7 @@ static MlirValue by_generic(fe_lower *l, const kind *k, uint32_t reduced,
                             bool keep) {
   fe_ir *ir = l->ir;
   fe_dtype t = l->in_type[0];
-  state s = {.work = k->real && fe_dtype_is_int(t) ? FE_F64 : fe_work_type(t)};
+  state s = {.work = work_type(k, t)};
   MlirValue x = l->in[0], shift = {0};
   unsigned rank = fe_rank(x);
   s.count = fe_index(ir, 1);
@@ -200,6 +250,14 @@ static MlirValue by_generic(fe_lower *l, const kind *k, uint32_t reduced,
                     .init = k->init,
                     .init_int = integer_init(k, s.work),
                     .user = &s};
+  if (is_wide_mean(k, t)) {
+    MlirValue part[2];
+    for (unsigned i = 0; i < 2; ++i) {
+      r.element = mean_parts[i].element;
+      part[i] = fe_reduce(l, x, t, reduced, keep, &r);
+    }
+    return fe_map2(l, part[0], part[1], t, wide_mean, &s);
+  }
   bool shifts = k == &kinds[LOG_SUM_EXP];
   if (t != s.work)
     x = fe_to_type(l, x, t, s.work);
@@ -263,7 +321,7 @@ static MlirValue by_kernel(fe_lower *l, const kind *kd, const MlirValue *sizes,
   fe_ir *ir = l->ir;
   fe_dtype t = l->in_type[0];
   unsigned rank = fe_rank(l->in[0]);
-  state s = {.work = kd->real && fe_dtype_is_int(t) ? FE_F64 : fe_work_type(t)};
+  state s = {.work = work_type(kd, t)};
   MlirValue dest = fe_tensor_empty(l, t, rank, sizes), x = l->in[0];
   fe_kernel k;
   fe_kernel_begin(&k, l, "reduce", 1, &x, 1, &dest, rank, reduced);
@@ -280,8 +338,14 @@ static MlirValue by_kernel(fe_lower *l, const kind *kd, const MlirValue *sizes,
   if (shifts)
     s.shift = reduced_part(&k, &kinds[MAX_KIND], &(state){.work = s.work}, t,
                            rank, at);
-  MlirValue v[2] = {reduced_part(&k, kd, &s, t, rank, at), s.shift};
-  if (shifts)
+  bool wide = is_wide_mean(kd, t);
+  const kind *first = wide ? &mean_parts[0] : kd;
+  MlirValue v[2] = {reduced_part(&k, first, &s, t, rank, at), s.shift};
+  if (wide)
+    v[1] = reduced_part(&k, &mean_parts[1], &s, t, rank, at);
+  if (wide)
+    v[0] = wide_mean(ir, v, &s);
+  else if (shifts)
     v[0] = log_shifted(ir, v, NULL);
   else if (kd->after)
     v[0] = kd->after(ir, v, &s);
