@@ -66,8 +66,28 @@ f.refused("MatMulNBits", [n(3, 32), u8(5, 2, 4), n(10)], constants=[1, 2],
 f.refused("MatMulNBits", [n(3, 32), u8(5, 2, 8), n(10), None,
                           np.full(32, 7, np.int32)], constants=[1, 2, 4],
           domain="com.microsoft", K=32, N=5, bits=4, block_size=16)
-f.refused("MatMulNBits", [n(3, 32), u8(5, 2, 8), n(10)],
-          domain="com.microsoft", K=32, N=5, bits=4, block_size=16)
+
+# Weights that only the run knows, and blocks out of order, of equal sizes or not.
+for bits in 2, 4, 8:
+    for K, size in (64, 16), (100, 32):
+        N, count = 5, -(-K // size)
+        b, scales, a = u8(N, count, size * bits // 8), n(N * count), n(2, 3, K)
+        packed = u8(N * -(-count * bits // 8))
+        equal = f.random.permutation(np.arange(K, dtype=np.int32) // size)
+        for zeros, groups in (None, None), (packed, None), (n(N * count), None), \
+                (packed, equal), (None, equal):
+            w = dequantized(b, scales, zeros if zeros is None or zeros.dtype !=
+                            np.uint8 else zeros.reshape(N, -1), bits, K, size,
+                            groups)
+            want = [(a @ w.T).astype(np.float32)]
+            inputs = [a, b, scales, zeros, groups]
+            for constants in ((), (1,), (1, 2, 3, 4)):
+                case("MatMulNBits", inputs, want=want, K=K, N=N, bits=bits,
+                     block_size=size, dynamic=pick(False, [0]), constants=[
+                         i for i in constants if inputs[i] is not None])
+for kind in 0, 1:
+    case("MatMulBnb4", [n(2, 31), u8(78), np.abs(n(10))], K=31, N=5,
+         block_size=16, quant_type=kind, constants=pick((), (1,), (2,)))
 
 for kind in 0, 1:
     for K, N, size in (32, 8, 16), (64, 5, 32), (48, 7, 64):

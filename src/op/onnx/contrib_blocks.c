@@ -4,8 +4,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // MatMulNBits: constant weights of 2, 4 and 8 bits with a scale per block,
-// which BlockProduct multiplies as they are. MatMulBnb4: weights of 4 bits are
-// written out as floats. GatherBlockQuantized takes rows as they lie and makes
+// which BlockProduct multiplies as they are; where g_idx has blocks out of
+// order, the columns of A are put into the order of the blocks. Weights that
+// only the run knows, and the 4 bits of MatMulBnb4, are written out as floats.
+// GatherBlockQuantized takes rows as they lie and makes
 // floats of those only.
 //
 //===----------------------------------------------------------------------===//
@@ -15,6 +17,35 @@
 #include <inttypes.h>
 #include <math.h>
 
+/// Bytes of packed numbers, one number per byte: the last dim grows.
+static MlirValue unpacked(fe_ir *ir, MlirValue v, int64_t bits) {
+  int64_t per_byte = 8 / bits;
+  fe_dims d;
+  if (per_byte == 1 || fe_is_null(v) || !fe_dims_of(ir, v, &d))
+    return v;
+  MlirValue parts[4];
+  MlirValue mask = fe_constant_scalar(ir, FE_U8, (double)((1 << bits) - 1));
+  for (int64_t i = 0; i < per_byte; ++i) {
+    MlirValue shift = fe_constant_scalar(ir, FE_U8, (double)(i * bits));
+    MlirValue part = FE_COMPOSE(ir, "BitShift", FE_VALUES(v, shift),
+                                FE_ATTRS(fe_at_str(ir, "direction", "RIGHT")));
+    parts[i] = fe_x_unsqueeze(ir, FE_X(ir, "BitwiseAnd", part, mask), -1);
+  }
+  int64_t flat[FE_MAX_RANK] = {0};
+  flat[d.rank - 1] = -1;
+  int64_t last = fe_dim_static(d.d[d.rank - 1]);
+  if (last != FE_DYN)
+    flat[d.rank - 1] = last * per_byte;
+  return fe_x_reshape(ir, fe_x_concat(ir, -1, (unsigned)per_byte, parts),
+                      d.rank, flat);
+}
+
+static MlirValue gather(fe_ir *ir, MlirValue v, MlirValue indices,
+                        int64_t axis) {
+  return FE_COMPOSE(ir, "Gather", FE_VALUES(v, indices),
+                    FE_ATTRS(fe_at_i64(ir, "axis", axis)));
+}
+
 //===-- MatMulNBits ---------------------------------------------------------//
 
 typedef struct blocks {
@@ -22,6 +53,7 @@ typedef struct blocks {
   int64_t per_row;          // blocks
   fe_const data, scales, zeros, groups;
   bool has_zeros, packed_zeros, has_groups;
+  const int64_t *order; // column i of the blocks is column order[i] of A
 } blocks;
 
 /// Number i of a row of packed numbers.
@@ -44,22 +76,21 @@ static fe_status read_numbers(fe_node *n, blocks *b) {
   return FE_OK;
 }
 
-static fe_status read_blocks(fe_node *n, blocks *b) {
-  enum { B = 1, SCALES, ZEROS, GROUPS };
+enum { A, B, SCALES, ZEROS, GROUPS, BIAS };
+
+/// Whether the weights are constants, which are read.
+static bool are_constants(fe_node *n, blocks *b) {
   fe_ir *ir = n->ir;
-  if (read_numbers(n, b))
-    return FE_FAILED;
-  if (fe_node_int(n, "weight_prepacked", 0))
-    return fe_node_error(n, "use the weights as they were before",
-                         "prepacked weights are not supported");
   MlirValue zeros = fe_node_in(n, ZEROS), groups = fe_node_in(n, GROUPS);
   b->has_zeros = !fe_is_null(zeros);
   b->has_groups = !fe_is_null(groups);
-  if (!fe_const_of(ir, fe_node_in(n, B), &b->data) ||
-      !fe_const_of(ir, fe_node_in(n, SCALES), &b->scales) ||
-      (b->has_zeros && !fe_const_of(ir, zeros, &b->zeros)) ||
-      (b->has_groups && !fe_const_of(ir, groups, &b->groups)))
-    return fe_node_error(n, NULL, "the weights must be constants");
+  return fe_const_of(ir, fe_node_in(n, B), &b->data) &&
+         fe_const_of(ir, fe_node_in(n, SCALES), &b->scales) &&
+         (!b->has_zeros || fe_const_of(ir, zeros, &b->zeros)) &&
+         (!b->has_groups || fe_const_of(ir, groups, &b->groups));
+}
+
+static fe_status check_blocks(fe_node *n, blocks *b) {
   int64_t row = b->per_row * ((b->size * b->bits + 7) / 8);
   int64_t zero_row = (b->per_row * b->bits + 7) / 8;
   b->packed_zeros = b->has_zeros && b->zeros.dtype == FE_U8;
@@ -81,6 +112,8 @@ static unsigned number_at(const void *user, int64_t row, int64_t at) {
   const blocks *b = user;
   int64_t blob = (b->size * b->bits + 7) / 8;
   const uint8_t *data = b->data.data;
+  if (b->order)
+    at = b->order[at];
   return unpack(data + (row * b->per_row + at / b->size) * blob, at % b->size,
                 b->bits);
 }
@@ -132,19 +165,93 @@ static fe_status product(fe_node *n, MlirValue weights, MlirValue bias,
                       results);
 }
 
+/// The columns of A in the order of their blocks; NULL where a block has not as
+/// many as those of A in their own order.
+static const int64_t *order_of(fe_ir *ir, const blocks *b) {
+  int64_t *order = FE_NEW_N(ir->arena, int64_t, (size_t)b->k);
+  int64_t *next = FE_NEW_N(ir->arena, int64_t, (size_t)b->per_row);
+  for (int64_t g = 0; g < b->per_row; ++g)
+    next[g] = g * b->size;
+  for (int64_t i = 0; i < b->k; ++i) {
+    int64_t g = fe_const_i64(&b->groups, i), at = next[g]++;
+    if (at >= (g + 1) * b->size || at >= b->k)
+      return NULL;
+    order[at] = i;
+  }
+  return order;
+}
+
+/// Bytes [n][..] of packed numbers as f32, [n][count].
+static MlirValue as_numbers(fe_ir *ir, MlirValue v, int64_t n, int64_t bits,
+                            int64_t bytes, int64_t count) {
+  const int64_t rows[2] = {n, bytes};
+  v = unpacked(ir, fe_x_reshape(ir, v, 2, rows), bits);
+  if (bytes * (8 / bits) != count)
+    v = fe_x_part(ir, v, 1, 0, count);
+  return fe_x_cast(ir, v, FE_F32);
+}
+
+/// Weights that only the run knows, [K][N].
+static MlirValue weights_of_run(fe_node *n, const blocks *b) {
+  fe_ir *ir = n->ir;
+  int64_t blob = (b->size * b->bits + 7) / 8, all = b->per_row * b->size;
+  MlirValue q =
+      as_numbers(ir, n->in.at[B], b->n * b->per_row, b->bits, blob, b->size);
+  const int64_t flat[2] = {b->n, all}, per_block[2] = {b->n, b->per_row};
+  q = fe_x_reshape(ir, q, 2, flat);
+  MlirValue scale =
+      fe_x_reshape(ir, fe_x_cast(ir, n->in.at[SCALES], FE_F32), 2, per_block);
+  MlirValue zero = fe_node_in(n, ZEROS), groups = fe_node_in(n, GROUPS);
+  if (fe_is_null(zero)) {
+    zero = FE_X(ir, "Expand",
+                fe_constant_scalar(ir, FE_F32, ldexp(1, (int)b->bits - 1)),
+                fe_x_ints(ir, 2, per_block));
+  } else if (fe_x_type(zero) == FE_U8) {
+    zero = as_numbers(ir, zero, b->n, b->bits, (b->per_row * b->bits + 7) / 8,
+                      b->per_row);
+  } else {
+    zero = fe_x_reshape(ir, fe_x_cast(ir, zero, FE_F32), 2, per_block);
+  }
+  if (fe_is_null(groups)) { // every element has the block that it lies in
+    groups = FE_X(ir, "Div", fe_x_range(ir, fe_x_int(ir, b->k)),
+                  fe_constant_scalar(ir, FE_I64, b->size));
+  } else {
+    groups = fe_x_part(ir, groups, 0, 0, b->k);
+  }
+  q = fe_x_part(ir, q, 1, 0, b->k);
+  q = FE_X(ir, "Sub", q, gather(ir, zero, groups, 1));
+  q = FE_X(ir, "Mul", q, gather(ir, scale, groups, 1));
+  const int64_t order[2] = {1, 0};
+  return fe_x_transpose(ir, q, 2, order);
+}
+
 static fe_status expand_n_bits(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
   blocks b = {0};
-  if (fe_node_require(n, 3) || read_blocks(n, &b))
+  if (fe_node_require(n, 3) || read_numbers(n, &b))
+    return FE_FAILED;
+  if (fe_node_int(n, "weight_prepacked", 0))
+    return fe_node_error(n, "use the weights as they were before",
+                         "prepacked weights are not supported");
+  MlirValue bias = fe_node_in(n, BIAS);
+  if (!are_constants(n, &b))
+    return product(n, weights_of_run(n, &b), bias, results);
+  if (check_blocks(n, &b))
     return FE_FAILED;
   fe_blocks packed = {b.n, b.k,       b.size,   (unsigned)b.bits,
                       &b,  number_at, scale_at, zero_at};
-  if (!in_order(&b) || !fe_blocks_pack(&packed))
-    return product(n, written_out(n->ir, &b), fe_node_in(n, 5), results);
-  MlirValue a = fe_node_in(n, 0);
+  bool ordered = in_order(&b);
+  const int64_t *order = ordered ? NULL : order_of(ir, &b);
+  if ((!ordered && !order) || !fe_blocks_pack(&packed))
+    return product(n, written_out(ir, &b), bias, results);
+  MlirValue a = n->in.at[A];
   fe_dtype t = fe_x_type(a);
-  MlirValue v = fe_block_product(n->ir, fe_x_cast(n->ir, a, FE_F32), &packed);
-  return fe_node_done(
-      fe_x_plus(n->ir, fe_x_cast(n->ir, v, t), fe_node_in(n, 5)), results);
+  if (order) {
+    b.order = order;
+    a = gather(ir, a, fe_x_ints(ir, (unsigned)b.k, order), -1);
+  }
+  MlirValue v = fe_block_product(ir, fe_x_cast(ir, a, FE_F32), &packed);
+  return fe_node_done(fe_x_plus(ir, fe_x_cast(ir, v, t), bias), results);
 }
 
 //===-- MatMulBnb4 ----------------------------------------------------------//
@@ -161,6 +268,32 @@ static const float codes[2][16] = {
      0.33791524171829224f, 0.44070982933044434f, 0.5626170039176941f,
      0.7229568362236023f, 1}};
 
+/// Weights that only the run knows, as [rows][k].
+static MlirValue codes_of_run(fe_node *n, int64_t rows, int64_t k, int64_t size,
+                              int64_t type) {
+  fe_ir *ir = n->ir;
+  int64_t count = rows * k, bytes = (count + 1) / 2;
+  int64_t n_scales = (count + size - 1) / size;
+  const int64_t all = -1, column[2] = {n_scales, 1}, dim = 16;
+  const int64_t wide[2] = {n_scales, size}, shape[2] = {rows, k};
+  MlirValue data = fe_x_reshape(ir, n->in.at[1], 1, &bytes);
+  const MlirValue halves[2] = {
+      fe_x_unsqueeze(
+          ir, FE_X(ir, "Div", data, fe_constant_scalar(ir, FE_U8, 16)), -1),
+      fe_x_unsqueeze(
+          ir, FE_X(ir, "BitwiseAnd", data, fe_constant_scalar(ir, FE_U8, 15)),
+          -1)};
+  MlirValue at = fe_x_reshape(ir, fe_x_concat(ir, -1, 2, halves), 1, &all);
+  at = fe_x_cast(ir, fe_x_part(ir, at, 0, 0, count), FE_I32);
+  MlirValue v =
+      gather(ir, fe_constant(ir, "codes", FE_F32, 1, &dim, codes[type]), at, 0);
+  MlirValue scale =
+      fe_x_reshape(ir, fe_x_cast(ir, n->in.at[2], FE_F32), 2, column);
+  scale = FE_X(ir, "Expand", scale, fe_x_ints(ir, 2, wide));
+  scale = fe_x_part(ir, fe_x_reshape(ir, scale, 1, &all), 0, 0, count);
+  return fe_x_reshape(ir, FE_X(ir, "Mul", v, scale), 2, shape);
+}
+
 static fe_status expand_bnb4(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
   int64_t rows = fe_node_int(n, "N", 0), k = fe_node_int(n, "K", 0);
@@ -173,16 +306,20 @@ static fe_status expand_bnb4(fe_node *n, MlirValue *results) {
       (type != 0 && type != 1))
     return fe_node_error(
         n, NULL, "N, K and block_size must be positive, quant_type 0 or 1");
+  bool as_is = !fe_node_int(n, "transB", 1);
   if (!fe_const_of(ir, n->in.at[1], &data) ||
-      !fe_const_of(ir, n->in.at[2], &scales))
-    return fe_node_error(n, NULL, "the weights must be constants");
+      !fe_const_of(ir, n->in.at[2], &scales)) {
+    const int64_t order[2] = {1, 0};
+    MlirValue w = codes_of_run(n, rows, k, size, type);
+    return product(n, as_is ? w : fe_x_transpose(ir, w, 2, order),
+                   (MlirValue){0}, results);
+  }
   int64_t count = rows * k;
   if (data.count != (count + 1) / 2 ||
       scales.count != (count + size - 1) / size)
     return fe_node_error(
         n, NULL, "the weights do not have the size that N and K demand");
   // The first of two numbers is in the upper half of a byte.
-  bool as_is = !fe_node_int(n, "transB", 1);
   float *out = FE_NEW_N(ir->arena, float, (size_t)count);
   for (int64_t i = 0; i < count; ++i) {
     unsigned byte = ((const uint8_t *)data.data)[i / 2];
@@ -196,35 +333,6 @@ static fe_status expand_bnb4(fe_node *n, MlirValue *results) {
 }
 
 //===-- GatherBlockQuantized ------------------------------------------------//
-
-/// Bytes of packed numbers, one number per byte: the last dim grows.
-static MlirValue unpacked(fe_ir *ir, MlirValue v, int64_t bits) {
-  int64_t per_byte = 8 / bits;
-  fe_dims d;
-  if (per_byte == 1 || fe_is_null(v) || !fe_dims_of(ir, v, &d))
-    return v;
-  MlirValue parts[4];
-  MlirValue mask = fe_constant_scalar(ir, FE_U8, (double)((1 << bits) - 1));
-  for (int64_t i = 0; i < per_byte; ++i) {
-    MlirValue shift = fe_constant_scalar(ir, FE_U8, (double)(i * bits));
-    MlirValue part = FE_COMPOSE(ir, "BitShift", FE_VALUES(v, shift),
-                                FE_ATTRS(fe_at_str(ir, "direction", "RIGHT")));
-    parts[i] = fe_x_unsqueeze(ir, FE_X(ir, "BitwiseAnd", part, mask), -1);
-  }
-  int64_t flat[FE_MAX_RANK] = {0};
-  flat[d.rank - 1] = -1;
-  int64_t last = fe_dim_static(d.d[d.rank - 1]);
-  if (last != FE_DYN)
-    flat[d.rank - 1] = last * per_byte;
-  return fe_x_reshape(ir, fe_x_concat(ir, -1, (unsigned)per_byte, parts),
-                      d.rank, flat);
-}
-
-static MlirValue gather(fe_ir *ir, MlirValue v, MlirValue indices,
-                        int64_t axis) {
-  return FE_COMPOSE(ir, "Gather", FE_VALUES(v, indices),
-                    FE_ATTRS(fe_at_i64(ir, "axis", axis)));
-}
 
 static fe_status expand_gather(fe_node *n, MlirValue *results) {
   enum { DATA, INDICES, SCALES, ZEROS };
@@ -315,8 +423,8 @@ const fe_op_row fe_family_contrib_blocks[] = {
      .attrs = n_bits_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_n_bits,
-     .limits = "constant weights; with a g_idx that is out of order they are "
-               "written out as f32"},
+     .limits = "weights that only the run knows, or whose blocks by g_idx are "
+               "of different sizes, are written out as f32"},
     {.name = "MatMulBnb4",
      .domain = "com.microsoft",
      .since = 1,
@@ -326,7 +434,7 @@ const fe_op_row fe_family_contrib_blocks[] = {
      .attrs = bnb4_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_bnb4,
-     .limits = "constant weights, which are written out as f32"},
+     .limits = "weights are written out as f32"},
     {.name = "GatherBlockQuantized",
      .domain = "com.microsoft",
      .since = 1,
