@@ -43,4 +43,26 @@ for p in 1, 2:
     x[1] = 0
     f.case("LpNormalization", [x], p=p, axis=1, dynamic=p == 1)
 f.refused("LayerNormalization", [n(3, 4), n(5)])
+# What training saves: before opset 14 the batch's mean and variance, too.
+for opset in 7, 9:
+    for shape in (4, 3, 5), (6, 2), (2, 3, 4, 5):
+        for t in np.float32, np.float64:
+            x = f.normal(*shape).astype(t)
+            scale, bias, old = (f.normal(shape[1]).astype(t) for _ in range(3))
+            axes = tuple(k for k in range(len(shape)) if k != 1)
+            mean, variance = x.mean(axes), x.var(axes)
+            wide = [-1 if k == 1 else 1 for k in range(len(shape))]
+            part = lambda v: v.reshape(wide)
+            y = (x - part(mean)) / np.sqrt(part(variance) + 1e-5) * \
+                part(scale) + part(bias)
+            for dynamic in False, True:
+                f.case("BatchNormalization",
+                       [x, scale, bias, old, np.abs(old) + 1], opset=opset,
+                       outputs=5, momentum=.7, dynamic=dynamic,
+                       want=[y, old * .7 + mean * .3,
+                             (np.abs(old) + 1) * .7 + variance * .3, mean,
+                             variance])
+x = f.normal(2, 3, 4)
+f.refused("BatchNormalization", [x, *(np.ones(3, np.float32),) * 4], opset=15,
+          outputs=5, training_mode=1)
 f.done()

@@ -5,8 +5,9 @@
 //
 // y = x * a + b with a = scale / sqrt(variance + epsilon), b = bias - mean * a
 // computed once per channel. In training mode mean and variance are those of
-// the batch, and the running ones are results. Parameters may be of another
-// float type than the data; computed in f64 if any of them is, else in f32.
+// the batch, and the running ones are results; before opset 14 those of the
+// batch, too. Parameters may be of another float type than the data; computed
+// in f64 if any of them is, else in f32.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -18,12 +19,11 @@ static fe_status upgrade(fe_node *n) {
   where.op = n->row->name;
   if (n->opset < 7)
     fe_node_attr_remove(n, "is_test");
-  if (n->opset < 14 && n->n_out > 1) {
-    if (n->n_out > 3)
-      return fe_error(n->ir->diags, where, NULL,
-                      "the outputs saved for training are not supported");
+  if (n->opset < 14 && n->n_out > 1)
     fe_node_set_int(n, "training_mode", 1);
-  }
+  if (n->opset >= 14 && n->n_out > 3)
+    return fe_error(n->ir->diags, where, NULL,
+                    "from opset 14 on there are three outputs");
   return FE_OK;
 }
 
@@ -66,8 +66,8 @@ static fe_status infer(fe_infer *f) {
   }
   fe_out_tensor(f, 0, fe_in_dtype(f, 0), &x);
   fe_dims list = {.rank = 1, .d = {channels}};
-  fe_out_tensor(f, 1, fe_in_dtype(f, 3), &list);
-  fe_out_tensor(f, 2, fe_in_dtype(f, 3), &list);
+  for (unsigned i = 1; i < 5; ++i)
+    fe_out_tensor(f, i, fe_in_dtype(f, 3), &list);
   return FE_OK;
 }
 
@@ -189,9 +189,13 @@ static fe_status lower(fe_lower *l) {
       l->out[1] = running(&m, 3, mean);
     if (fe_n_uses(fe_result(l->op, 2)))
       l->out[2] = running(&m, 4, variance);
+    if (fe_n_uses(fe_result(l->op, 3)))
+      l->out[3] = fe_to_type(l, mean, m.type, l->in_type[3]);
+    if (fe_n_uses(fe_result(l->op, 4)))
+      l->out[4] = fe_to_type(l, variance, m.type, l->in_type[3]);
   } else {
-    l->out[1] = mean;
-    l->out[2] = variance;
+    for (unsigned i = 1; i < 5; ++i)
+      l->out[i] = l->in[3 + (i + 1) % 2];
   }
   MlirValue in[3] = {
       x, factor(&m, mean, mean_type, variance, variance_type, false),
@@ -216,14 +220,13 @@ const fe_op_row fe_family_batch_normalization[] = {
     {.name = "BatchNormalization",
      .since = 1,
      .inputs = "X:T, scale:T1, B:T1, input_mean:T2, input_var:T2",
-     .outputs = "Y:T, running_mean?:T2, running_var?:T2",
+     .outputs = "Y:T, running_mean?:T2, running_var?:T2, saved_mean?:T2, "
+                "saved_var?:T2",
      .types = "T=float;T1=float;T2=float",
      .attrs = attrs,
      .flags = FE_FUNCTION,
      .upgrade = upgrade,
      .expand = expand,
      .infer = infer,
-     .lower = lower,
-     .limits = "the outputs saved_mean and saved_var of opsets below 14 are "
-               "refused"},
+     .lower = lower},
     {0}};
