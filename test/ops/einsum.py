@@ -41,6 +41,25 @@ for equation, sets in (
                                 [(1, 2), (1, 2), (5,)]])):
     f.sizes("Einsum", [[n(*s) for s in shapes] for shapes in sets],
             equation=equation, want=lambda *x, e=equation: [np.einsum(e, *x)])
+# Sizes of 1 that are repeated, as only the run knows.
+for equation, sets in {
+        "ij,jk->ik": [((3, 4), (4, 5)), ((3, 1), (4, 5)), ((3, 4), (1, 5)),
+                      ((1, 1), (1, 1)), ((2, 1), (0, 3))],
+        "bij,bjk->bik": [((2, 3, 4), (2, 4, 5)), ((1, 3, 4), (2, 4, 5)),
+                         ((2, 3, 1), (1, 4, 5))],
+        "bhqd,bhkd->bhqk": [((2, 3, 4, 5), (2, 3, 6, 5)),
+                            ((2, 3, 4, 5), (2, 1, 6, 5)),
+                            ((1, 3, 4, 5), (2, 3, 6, 1))],
+        "i,i->": [((4,), (4,)), ((1,), (4,)), ((4,), (1,))],
+        "ii,i->i": [((3, 3), (3,)), ((1, 1), (3,)), ((3, 3), (1,))],
+        "ij,ij,ij->j": [((2, 3), (2, 3), (2, 3)), ((1, 3), (2, 1), (2, 3)),
+                        ((2, 1), (1, 1), (1, 3))],
+        "...i,i...->...": [((2, 3), (3, 2)), ((2, 1), (3, 1)),
+                           ((1, 3), (1, 2))]}.items():
+    f.sizes("Einsum", [[n(*s) for s in shapes] for shapes in sets],
+            equation=equation,
+            want=lambda *x, e=equation: [np.einsum(e, *x)])
+f.refused("Einsum", [n(3, 2)], equation="ii->i", dynamic=True, run_time=True)
 f.refused("Einsum", [n(2, 4), n(3, 4)], equation="...i,...i", dynamic=True,
           run_time=True)
 for t in np.float64, np.int32, np.float16:

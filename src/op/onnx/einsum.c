@@ -135,6 +135,15 @@ static bool has(const term *t, unsigned label) {
 
 //===-- Inference -----------------------------------------------------------//
 
+/// The first of the dims with dim k's label; occurs: it is not k.
+static unsigned first_of(const term *t, unsigned k) {
+  unsigned i = 0;
+  while (t->label[i] != t->label[k])
+    ++i;
+  return i;
+}
+static bool occurs(const term *t, unsigned k) { return first_of(t, k) != k; }
+
 static fe_status infer_einsum(fe_infer *f) {
   equation q;
   unsigned rank[FE_MAX_VARIADIC];
@@ -163,7 +172,7 @@ static fe_status infer_einsum(fe_infer *f) {
       if (mlirAffineExprIsNull(*s) || a == 1 ||
           (a == FE_DYN && b != FE_DYN && b != 1))
         *s = e;
-      else if (a == FE_DYN && b == FE_DYN && q.in[i].label[k] >= LETTERS &&
+      else if (a == FE_DYN && b == FE_DYN && !occurs(&q.in[i], k) &&
                !fe_dim_same(*s, e))
         *s = fe_fresh_dim(f); // either may be 1
     }
@@ -188,7 +197,7 @@ typedef struct einsum {
   MlirValue size[N_LABELS];
 } einsum;
 
-/// The size of a dim of the ellipsis: both, or one of them is 1.
+/// The size of a label that two operands have: both, or one of them is 1.
 static MlirValue common_size(fe_lower *l, MlirValue a, MlirValue b) {
   fe_ir *ir = l->ir;
   int64_t x, y;
@@ -200,18 +209,18 @@ static MlirValue common_size(fe_lower *l, MlirValue a, MlirValue b) {
   MlirValue one = fe_index(ir, 1), first = fe_cmp(ir, FE_EQ, a, one);
   MlirValue fits = fe_or(ir, first, fe_cmp(ir, FE_EQ, b, one));
   fe_check(l, fe_or(ir, fits, fe_cmp(ir, FE_EQ, a, b)),
-           "dimensions of the ellipsis do not fit");
+           "a label has two different sizes");
   return y_known ? b : x_known ? a : fe_select(ir, first, b, a);
 }
 
-/// x with dims of the ellipsis that may be 1, as only the run knows, repeated.
+/// x with dims that may be 1, as only the run knows, repeated.
 static void widen(einsum *e, unsigned operand, labelled *x) {
   fe_lower *l = e->l;
   MlirValue sizes[FE_MAX_RANK];
   bool widens = false;
   fe_sizes_of(l, x->v, sizes);
   for (unsigned k = 0; k < x->t.rank; ++k)
-    if (x->t.label[k] >= LETTERS && fe_static_dim(x->v, k) == FE_DYN &&
+    if (fe_static_dim(x->v, k) == FE_DYN &&
         !fe_same(sizes[k], e->size[x->t.label[k]])) {
       sizes[k] = e->size[x->t.label[k]];
       widens = true;
@@ -229,20 +238,21 @@ static void find_sizes(einsum *e, unsigned n, const labelled *x) {
   for (unsigned i = 0; i < n; ++i)
     for (unsigned k = 0; k < x[i].t.rank; ++k) {
       MlirValue own = fe_size(l, x[i].v, k), *s = &e->size[x[i].t.label[k]];
-      int64_t a, b;
-      if (!fe_is_null(*s) && x[i].t.label[k] >= LETTERS) {
+      int64_t first, second;
+      if (fe_is_null(*s)) {
+        *s = own;
+        continue;
+      }
+      // Of a diagonal both are the same; what it is in other operands, 1 or
+      // not, is checked with the first of them.
+      unsigned before = first_of(&x[i].t, k);
+      if (before == k)
         *s = common_size(l, *s, own);
-        continue;
-      }
-      bool known = fe_size_known(own, &a);
-      if (fe_is_null(*s) || (fe_size_known(*s, &b) && b == 1)) {
-        *s = own;
-        continue;
-      }
-      if (!(known && a == 1))
-        fe_check_equal(l, own, *s, "a label has two different sizes");
-      if (known && a != 1)
-        *s = own;
+      else if (!fe_size_known(own, &first) ||
+               !fe_size_known(fe_size(l, x[i].v, before), &second) ||
+               first != second)
+        fe_check_equal(l, own, fe_size(l, x[i].v, before),
+                       "a label has two different sizes");
     }
 }
 
@@ -499,8 +509,5 @@ const fe_op_row fe_family_einsum[] = {{.name = "Einsum",
                                        .types = "T=real",
                                        .attrs = einsum_attrs,
                                        .infer = infer_einsum,
-                                       .lower = lower_einsum,
-                                       .limits =
-                                           "sizes of 1 that are repeated must "
-                                           "be known when compiling"},
+                                       .lower = lower_einsum},
                                       {0}};
