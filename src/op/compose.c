@@ -201,3 +201,25 @@ MlirValue fe_x_behind(fe_ir *ir, MlirValue v, unsigned behind) {
     v = fe_x_unsqueeze(ir, v, -1);
   return v;
 }
+
+MlirValue fe_x_unpacked(fe_ir *ir, MlirValue v, int64_t bits) {
+  int64_t per_byte = 8 / bits;
+  fe_dims d;
+  if (per_byte == 1 || fe_is_null(v) || !fe_dims_of(ir, v, &d))
+    return v;
+  MlirValue parts[4];
+  MlirValue mask = fe_constant_scalar(ir, FE_U8, (double)((1 << bits) - 1));
+  for (int64_t i = 0; i < per_byte; ++i) {
+    MlirValue shift = fe_constant_scalar(ir, FE_U8, (double)(i * bits));
+    MlirValue part = FE_COMPOSE(ir, "BitShift", FE_VALUES(v, shift),
+                                FE_ATTRS(fe_at_str(ir, "direction", "RIGHT")));
+    parts[i] = fe_x_unsqueeze(ir, FE_X(ir, "BitwiseAnd", part, mask), -1);
+  }
+  int64_t flat[FE_MAX_RANK] = {0};
+  flat[d.rank - 1] = -1;
+  int64_t last = fe_dim_static(d.d[d.rank - 1]);
+  if (last != FE_DYN)
+    flat[d.rank - 1] = last * per_byte;
+  return fe_x_reshape(ir, fe_x_concat(ir, -1, (unsigned)per_byte, parts),
+                      d.rank, flat);
+}

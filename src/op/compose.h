@@ -89,6 +89,9 @@ MlirValue fe_x_concat(fe_ir *ir, int64_t axis, unsigned n, const MlirValue *in);
 MlirValue fe_x_zeros(fe_ir *ir, fe_dtype t, MlirValue shape);
 /// 0, 1, .. count - 1; count 1-D of one element.
 MlirValue fe_x_range(fe_ir *ir, MlirValue count);
+/// Bytes of packed numbers of 2, 4 or 8 bits, one number per byte: the last dim
+/// grows.
+MlirValue fe_x_unpacked(fe_ir *ir, MlirValue v, int64_t bits);
 /// v as [rows][1][1].. with `behind` dims put behind.
 MlirValue fe_x_behind(fe_ir *ir, MlirValue v, unsigned behind);
 

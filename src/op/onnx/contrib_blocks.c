@@ -17,29 +17,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-/// Bytes of packed numbers, one number per byte: the last dim grows.
-static MlirValue unpacked(fe_ir *ir, MlirValue v, int64_t bits) {
-  int64_t per_byte = 8 / bits;
-  fe_dims d;
-  if (per_byte == 1 || fe_is_null(v) || !fe_dims_of(ir, v, &d))
-    return v;
-  MlirValue parts[4];
-  MlirValue mask = fe_constant_scalar(ir, FE_U8, (double)((1 << bits) - 1));
-  for (int64_t i = 0; i < per_byte; ++i) {
-    MlirValue shift = fe_constant_scalar(ir, FE_U8, (double)(i * bits));
-    MlirValue part = FE_COMPOSE(ir, "BitShift", FE_VALUES(v, shift),
-                                FE_ATTRS(fe_at_str(ir, "direction", "RIGHT")));
-    parts[i] = fe_x_unsqueeze(ir, FE_X(ir, "BitwiseAnd", part, mask), -1);
-  }
-  int64_t flat[FE_MAX_RANK] = {0};
-  flat[d.rank - 1] = -1;
-  int64_t last = fe_dim_static(d.d[d.rank - 1]);
-  if (last != FE_DYN)
-    flat[d.rank - 1] = last * per_byte;
-  return fe_x_reshape(ir, fe_x_concat(ir, -1, (unsigned)per_byte, parts),
-                      d.rank, flat);
-}
-
 static MlirValue gather(fe_ir *ir, MlirValue v, MlirValue indices,
                         int64_t axis) {
   return FE_COMPOSE(ir, "Gather", FE_VALUES(v, indices),
@@ -185,7 +162,7 @@ static const int64_t *order_of(fe_ir *ir, const blocks *b) {
 static MlirValue as_numbers(fe_ir *ir, MlirValue v, int64_t n, int64_t bits,
                             int64_t bytes, int64_t count) {
   const int64_t rows[2] = {n, bytes};
-  v = unpacked(ir, fe_x_reshape(ir, v, 2, rows), bits);
+  v = fe_x_unpacked(ir, fe_x_reshape(ir, v, 2, rows), bits);
   if (bytes * (8 / bits) != count)
     v = fe_x_part(ir, v, 1, 0, count);
   return fe_x_cast(ir, v, FE_F32);
@@ -376,10 +353,10 @@ static fe_status expand_gather(fe_node *n, MlirValue *results) {
                  FE_X(ir, "Shape", scales));
   int64_t behind = along > axis ? along + ids.rank - 1 : along;
   if (packed) {
-    data = unpacked(ir, data, bits);
+    data = fe_x_unpacked(ir, data, bits);
     if (!fe_is_null(fe_node_in(n, ZEROS)))
-      zeros = fe_x_slice(ir, unpacked(ir, zeros, bits), -1, fe_x_int(ir, 0),
-                         fe_x_size(ir, scales, rank - 1));
+      zeros = fe_x_slice(ir, fe_x_unpacked(ir, zeros, bits), -1,
+                         fe_x_int(ir, 0), fe_x_size(ir, scales, rank - 1));
   }
   if (fe_is_null(data) || fe_is_null(scales))
     return FE_FAILED;
