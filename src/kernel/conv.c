@@ -25,6 +25,7 @@
 #include "kernel/window.h"
 
 #define MAX_ACC 32
+#define LINE 16          // elements of a line of the cache
 #define PART_CYCLES 3500 // work that is worth the arithmetic of an item
 #define TILE_CYCLES 8    // to begin and end a tile, beside its results
 #define PATTERN_MAX 100  // pixels of images that are cut regardless of rows
@@ -68,6 +69,7 @@ typedef struct conv {
   const fe_tile *tile;
   MlirValue prefetch_base;
   int64_t prefetch_lines;
+  MlirValue stream;       // from where the steps to come fetch; null: nowhere
   MlirValue acc[MAX_ACC]; // [pixel][block]
 } conv;
 
@@ -133,6 +135,11 @@ static void multiply(conv *c, uint32_t mask, MlirValue in, MlirValue w,
   }
 }
 
+/// Elements of the next panel that belong to a step.
+static int64_t stream_step(const conv *c) {
+  return c->prefetch_lines * LINE / c->lanes;
+}
+
 /// `count` steps of `in_step` elements of input and a row of the panel each.
 static void steps(conv *c, uint32_t mask, int64_t count, int64_t in_step,
                   MlirValue in, MlirValue w) {
@@ -154,6 +161,9 @@ static void steps(conv *c, uint32_t mask, int64_t count, int64_t in_step,
     fe_region r = rolled(ir, fe_index(ir, 0), fe_index(ir, count), n, acc);
     for (unsigned i = 0; i < n; ++i)
       acc[i] = fe_block_arg(r.body, 1 + i);
+    if (!fe_is_null(c->stream))
+      fe_prefetch(ir, c->weights,
+                  fe_add(ir, c->stream, times(ir, r.iv, stream_step(c))), 2);
     multiply(c, mask, fe_add(ir, in, times(ir, r.iv, in_step)),
              fe_add(ir, w, times(ir, r.iv, nk * (int64_t)c->lanes)), acc);
     fe_for_end(ir, &r, n, acc);
@@ -184,6 +194,7 @@ static void taps_of_row(conv *c, int64_t n, MlirValue in, MlirValue w,
   int64_t in_step = c->win.dilation[1] * c->step;
   int64_t w_step = n * c->panel * c->lanes;
   uint32_t full = (uint32_t)((UINT64_C(1) << t->m) - 1);
+  c->stream = (MlirValue){NULL};
   if (!fe_is_null(t->s0)) {
     fe_region r = acc_loop(c, t->s0, t->s1);
     steps(c, full, n, 1, fe_add(ir, in, times(ir, r.iv, in_step)),
@@ -191,12 +202,21 @@ static void taps_of_row(conv *c, int64_t n, MlirValue in, MlirValue w,
     acc_loop_end(c, &r);
     return;
   }
-  if (c->prefetch_lines)
+  MlirValue stream = {NULL};
+  if (c->prefetch_lines && n == c->lanes && stream_step(c) > 0 &&
+      stream_step(c) <= LINE)
+    stream = fe_add(ir, c->prefetch_base,
+                    times(ir, group, c->prefetch_lines * LINE));
+  else if (c->prefetch_lines)
     prefetch(c, group, taps);
+  c->stream = stream;
   if (mask) {
-    for (int64_t s = 0; s < taps; ++s)
+    for (int64_t s = 0; s < taps; ++s) {
+      if (!fe_is_null(stream))
+        c->stream = plus(ir, stream, s * c->prefetch_lines * LINE);
       steps(c, mask[s], n, 1, plus(ir, in, s * in_step),
             plus(ir, w, s * w_step));
+    }
   } else if (c->plain) {
     steps(c, full, taps, in_step, in, w);
   } else if (taps == 1 || (in_step == n && n == c->in_block)) {
@@ -204,6 +224,8 @@ static void taps_of_row(conv *c, int64_t n, MlirValue in, MlirValue w,
     steps(c, full, taps * n, 1, in, w);
   } else {
     fe_region r = acc_loop(c, fe_index(ir, 0), fe_index(ir, taps));
+    if (!fe_is_null(stream))
+      c->stream = fe_add(ir, stream, times(ir, r.iv, c->prefetch_lines * LINE));
     steps(c, full, n, 1, fe_add(ir, in, times(ir, r.iv, in_step)),
           fe_add(ir, w, times(ir, r.iv, w_step)));
     acc_loop_end(c, &r);

@@ -16,6 +16,13 @@
 #include "kernel/cost.h"
 
 #define MAX_ACC 32
+#define LINE 16 // elements of a line of the cache
+
+/// What is fetched ahead, `step` elements at each step of a product.
+typedef struct fe_stream {
+  MlirValue memref, at;
+  int64_t step;
+} fe_stream;
 
 typedef struct winograd {
   fe_gen g;
@@ -39,6 +46,8 @@ typedef struct winograd {
   // Of the product and panel being emitted:
   MlirValue number, number_of_panel;
   MlirValue w_step; // from its weights to those to be used next
+  fe_stream stream[2];
+  unsigned n_streams;
   // Of the output tile:
   MlirValue image, out_block, y, x, valid_columns;
 } winograd;
@@ -73,12 +82,51 @@ static void acc_loop_end(winograd *w, fe_region *r, unsigned n,
     acc[i] = fe_result(r->op, i);
 }
 
+/// The one number `share` of `shares` of `size` elements, in `count` steps.
+static fe_stream share_of(winograd *w, MlirValue memref, MlirValue at,
+                          int64_t size, MlirValue share, int64_t shares,
+                          int64_t count) {
+  fe_ir *ir = w->g.ir;
+  int64_t step = (size + shares * count - 1) / (shares * count);
+  return (fe_stream){memref, fe_add(ir, at, times(ir, share, step * count)),
+                     step};
+}
+
+/// Register tile `tile` of `tiles` fetches its share of `count` channels of the
+/// next product. `weights`, `in`: the same ones of this product, of its block.
+static void prefetch(winograd *w, int64_t count, MlirValue weights,
+                     MlirValue in, MlirValue tile, int64_t tiles) {
+  fe_ir *ir = w->g.ir;
+  w->n_streams = 0;
+  if (w->prefetch)
+    w->stream[w->n_streams++] =
+        share_of(w, w->weights, fe_add(ir, weights, w->w_step),
+                 count * w->panel * w->lanes, tile, tiles, count);
+  if (w->prefetch_input)
+    w->stream[w->n_streams++] =
+        share_of(w, w->in, plus(ir, in, w->row), w->block * w->lanes,
+                 fe_add(ir, times(ir, w->number_of_panel, tiles), tile),
+                 tiles * w->count, count);
+}
+
+/// What step `number` of all fetches.
+static void prefetch_step(const winograd *w, MlirValue number) {
+  fe_ir *ir = w->g.ir;
+  for (unsigned i = 0; i < w->n_streams; ++i) {
+    const fe_stream *s = &w->stream[i];
+    MlirValue at = fe_add(ir, s->at, times(ir, number, s->step));
+    for (int64_t k = 0; k < s->step; k += LINE)
+      fe_prefetch(ir, s->memref, plus(ir, at, k), 2);
+  }
+}
+
 /// `count` channels from elements `in` and `weights` on, for m tiles.
 static void multiply(winograd *w, unsigned m, int64_t count, MlirValue in,
                      MlirValue weights, MlirValue *acc) {
   fe_ir *ir = w->g.ir;
   unsigned nk = (unsigned)w->panel, n = m * nk;
   fe_region r = acc_loop(w, count, n, acc);
+  prefetch_step(w, r.iv);
   MlirValue at = fe_add(ir, weights, times(ir, r.iv, w->panel * w->lanes));
   MlirValue b[MAX_ACC], from = fe_add(ir, in, r.iv);
   for (unsigned k = 0; k < nk; ++k)
@@ -104,32 +152,6 @@ static int64_t weights_size(const winograd *w) {
 }
 static int64_t panel_size(const winograd *w) {
   return w->n * w->n * weights_size(w);
-}
-
-#define LINE 16 // elements of a line of the cache
-
-/// The one number `share` of `shares` of `size` elements.
-static void prefetch_share(winograd *w, MlirValue memref, MlirValue at,
-                           int64_t size, MlirValue share, int64_t shares) {
-  fe_ir *ir = w->g.ir;
-  int64_t lines = (size + shares * LINE - 1) / (shares * LINE);
-  at = fe_add(ir, at, times(ir, share, lines * LINE));
-  for (int64_t i = 0; i < lines; ++i)
-    fe_prefetch(ir, memref, plus(ir, at, i * LINE), 2);
-}
-
-/// Register tile `tile` of `tiles` fetches its share of `count` channels of the
-/// next product. `weights`, `in`: the same ones of this product, of its block.
-static void prefetch(winograd *w, int64_t count, MlirValue weights,
-                     MlirValue in, MlirValue tile, int64_t tiles) {
-  fe_ir *ir = w->g.ir;
-  if (w->prefetch)
-    prefetch_share(w, w->weights, fe_add(ir, weights, w->w_step),
-                   count * w->panel * w->lanes, tile, tiles);
-  if (w->prefetch_input)
-    prefetch_share(w, w->in, plus(ir, in, w->row), w->block * w->lanes,
-                   fe_add(ir, times(ir, w->number_of_panel, tiles), tile),
-                   tiles * w->count);
 }
 
 /// Register tile `tile` of `tiles`: tiles [first, first + m) of the block.
