@@ -66,13 +66,16 @@ def measure(name, kind, workers, args):
         numbers = sorted({t for _, t in outputs})
         loops = [1, *[t for t in numbers if t > 1]] if numbers[-1] > 1 else []
         keys = list(outputs)
-        times = interleave([workers[k] for k in keys] +
-                           [Loop(t) for t in loops], args.seconds)
-        by_key = dict(zip(keys + [("loop", t) for t in loops], times))
+        times, failed = interleave([workers[k] for k in keys] +
+                                   [Loop(t) for t in loops], args.seconds)
+        row["failed"] |= {keys[i][0]: why for i, why in failed.items()}
+        by_key = {k: t for k, t in zip(
+            keys + [("loop", t) for t in loops], times) if len(t)}
         for t in numbers:
             row["threads"][t] = compared(t, by_key, outputs, kind)
     for key in outputs:
-        workers[key].drop()
+        if key[0] not in row["failed"]:
+            workers[key].drop()
     return row
 
 

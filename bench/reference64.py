@@ -1,7 +1,8 @@
 """A model in float64: onnx.reference with all floats made doubles.
 
 Knows nothing of Ferrule. Convolutions, pools and whole-number enlargements are
-done here by slices of arrays, since the ones of onnx.reference take hours.
+done here by slices of arrays, since those of onnx.reference take hours, and LRN,
+since that of onnx.reference does as many channels as there are images.
 """
 import itertools
 
@@ -137,6 +138,17 @@ class AveragePool(OpRun):
         return (total(x) / total(np.ones((1, 1, *x.shape[2:]))),)
 
 
+class LRN(OpRun):
+    op_domain = ""
+
+    def _run(self, x, alpha=None, beta=None, bias=None, size=None):
+        total, channels = np.zeros_like(x), x.shape[1]
+        for c in range(channels):
+            near = x[:, max(0, c - (size - 1) // 2):c + size // 2 + 1]
+            total[:, c] = (near * near).sum(axis=1)
+        return (x / (bias + alpha / size * total) ** beta,)
+
+
 class Resize(ReferenceResize):
     op_domain = ""
 
@@ -194,7 +206,8 @@ def run(path, inputs):
     del model.graph.input[:]
     model.graph.input.extend(kept)
     evaluator = ReferenceEvaluator(
-        model, new_ops=[Conv, ConvTranspose, MaxPool, AveragePool, Resize])
+        model, new_ops=[Conv, ConvTranspose, MaxPool, AveragePool, LRN,
+                        Resize])
     return evaluator.run(None, {
         k: a.astype(np.float64) if a.dtype == np.float32 else a
         for k, a in inputs.items()})

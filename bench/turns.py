@@ -117,7 +117,7 @@ FEW = 2
 
 
 def interleave(runners, seconds, turn=0.02, rounds=7):
-    """[runner]: array [round][seconds, processor seconds].
+    """([runner]: array [round][seconds, processor seconds], {runner: why not}).
 
     A turn is about `turn` seconds or one run; every second round goes
     backwards, so that nobody always follows the same one. The pause lets the
@@ -125,8 +125,14 @@ def interleave(runners, seconds, turn=0.02, rounds=7):
     the others those whose run takes less than a second or that are among the
     first two (Ferrule, ONNX Runtime).
     """
-    once = [r.time(1, cold=True)[0] for r in runners]
-    once = [t if t > 0.1 else r.time(2)[0] for t, r in zip(once, runners)]
+    once, failed = [], {}
+    for i, runner in enumerate(runners):
+        try:
+            first = runner.time(1, cold=True)[0]
+            once.append(first if first > 0.1 else runner.time(2)[0])
+        except Failed as failure:
+            once.append(0)
+            failed[i] = str(failure)
     counts = [max(1, min(1000, int(turn / max(t, 1e-7)))) for t in once]
     times = [[] for _ in runners]
     end = time.perf_counter() + seconds
@@ -136,8 +142,10 @@ def interleave(runners, seconds, turn=0.02, rounds=7):
         if done % 2:
             order.reverse()
         for i in order:
+            if i in failed:
+                continue
             if done < FEW or once[i] < SLOW or i < 2:
                 time.sleep(0.002)
                 times[i].append(runners[i].time(counts[i], once[i] > 0.1))
         done += 1
-    return [np.array(t) for t in times]
+    return [np.array(t) for t in times], failed
