@@ -5,7 +5,8 @@
 //
 // A convolution over three dims is one of images whose channels are all slices
 // that the window sees (DepthWindows, DepthImages), or an image as it is where
-// the kernel has size 1 in the depth and vertically, or in both other dims.
+// the kernel has size 1 in the depth and vertically, or in both other dims. A
+// transposed one whose kernel is as deep as its stride goes slice by slice.
 //
 // Needs: f32, constant weights, padding that is known. Everything else stays
 // and is lowered as it is, filters for one channel each too: their slices would
@@ -31,18 +32,27 @@ typedef struct part {
 #define JOINED(value, a, b)                                                    \
   {.v = (value), .from = (a), .to = (b), .joined = true}
 
-static MlirValue reshaped(fe_ir *ir, MlirValue v, unsigned n, const part *p) {
-  MlirValue list[4];
-  for (unsigned i = 0; i < n; ++i) {
-    list[i] = FE_COMPOSE(ir, "Shape", FE_VALUES(p[i].v),
-                         FE_ATTRS(fe_at_i64(ir, "start", p[i].from),
-                                  fe_at_i64(ir, "end", p[i].to)));
-    if (p[i].joined && p[i].to != p[i].from + 1)
-      list[i] = FE_X(ir, "ReduceProd", list[i]);
-  }
+static MlirValue sizes_of(fe_ir *ir, MlirValue v, unsigned from, unsigned to) {
+  return FE_COMPOSE(
+      ir, "Shape", FE_VALUES(v),
+      FE_ATTRS(fe_at_i64(ir, "start", from), fe_at_i64(ir, "end", to)));
+}
+
+static MlirValue reshape_to(fe_ir *ir, MlirValue v, unsigned n,
+                            const MlirValue *list) {
   MlirValue both[2] = {v, fe_x_concat(ir, 0, n, list)};
   MlirNamedAttribute zeros = fe_at_i64(ir, "allowzero", 1);
   return fe_first(fe_onnx(ir, "Reshape", 2, both, 1, 1, &zeros));
+}
+
+static MlirValue reshaped(fe_ir *ir, MlirValue v, unsigned n, const part *p) {
+  MlirValue list[4];
+  for (unsigned i = 0; i < n; ++i) {
+    list[i] = sizes_of(ir, p[i].v, p[i].from, p[i].to);
+    if (p[i].joined && p[i].to != p[i].from + 1)
+      list[i] = FE_X(ir, "ReduceProd", list[i]);
+  }
+  return reshape_to(ir, v, n, list);
 }
 #define RESHAPED(ir, v, ...)                                                   \
   reshaped(ir, v, sizeof((part[]){__VA_ARGS__}) / sizeof(part),                \
@@ -180,13 +190,82 @@ static void flatten_conv(fe_ir *ir, MlirOperation op) {
   }
 }
 
+//===-- Transposed convolutions ---------------------------------------------//
+
+/// Where the kernel is as deep as the stride, each slice of the volume gives
+/// slices of the result by itself, as many as that: they are channels of a
+/// transposed convolution of images.
+static void flatten_conv_transpose(fe_ir *ir, MlirOperation op) {
+  MlirValue x = fe_operand(op, 0), b = fe_operand(op, 2);
+  bool has_bias = !fe_is_null(b) && !mlirTypeIsANone(mlirValueGetType(b));
+  fe_dims xd, wd;
+  fe_const w, bias = {0};
+  fe_unsliding s;
+  if (!fe_dims_of(ir, x, &xd) || xd.rank != 5 ||
+      !fe_const_of(ir, fe_operand(op, 1), &w) || w.dtype != FE_F32 ||
+      !fe_dims_of(ir, fe_operand(op, 1), &wd) ||
+      (has_bias && !fe_const_of(ir, b, &bias)) ||
+      fe_attr_i64(op, "group", 1) != 1 ||
+      fe_unsliding_read(ir, (fe_where){0}, op, &xd, &wd, &s))
+    return;
+  const fe_sliding *win = &s.win;
+  for (unsigned i = 0; i < 3; ++i)
+    if (s.late[i] || s.want[i] != FE_DYN || win->kernel[i] == FE_DYN)
+      return;
+  int64_t depth = win->kernel[0], in = fe_dim_static(wd.d[0]),
+          out = fe_dim_static(wd.d[1]), plane = win->kernel[1] * win->kernel[2];
+  if (depth != win->stride[0] || win->dilation[0] != 1 || win->begin[0] ||
+      win->end[0] || s.extra[0] || in < 1 || out < 1)
+    return;
+  // [in][out][depth][plane] as [in][depth][out][plane].
+  const fe_float_at *from = w.data;
+  float *weights = FE_NEW_N(ir->arena, float, (size_t)w.count);
+  int64_t channels = out * depth;
+  for (int64_t i = 0; i < w.count; ++i) {
+    int64_t p = i % plane, d = i / plane % depth, o = i / plane / depth % out;
+    weights[((i / plane / channels * depth + d) * out + o) * plane + p] =
+        from[i];
+  }
+  int64_t dims[4] = {in, channels, win->kernel[1], win->kernel[2]};
+  MlirValue operands[3] = {
+      fe_first(fe_onnx(ir, "ms_depth_windows", 1, &x, 1, 1,
+                       (MlirNamedAttribute[]){fe_at_i64(ir, "kernel", 1)})),
+      fe_constant(ir, "volume.weight", FE_F32, 4, dims, weights)};
+  if (has_bias) {
+    const fe_float_at *one = bias.data;
+    float *all = FE_NEW_N(ir->arena, float, (size_t)channels);
+    for (int64_t i = 0; i < channels; ++i)
+      all[i] = one[i % out];
+    operands[2] = fe_constant(ir, "volume.bias", FE_F32, 1, &channels, all);
+  }
+  MlirNamedAttribute at[6];
+  unsigned n = window_attrs(ir, op, win, 1, 2, at);
+  at[n - 1] = fe_at_str(ir, "auto_pad", "NOTSET");
+  at[n++] = fe_at_i64s(ir, "output_padding", 2, &s.extra[1]);
+  MlirValue y =
+      fe_first(fe_onnx(ir, "ConvTranspose", 2 + has_bias, operands, 1, n, at));
+  if (fe_is_null(y))
+    return;
+  // [N * D][depth][out][..] to [N][out][D][depth][..].
+  const int64_t inner[2] = {depth, out};
+  MlirValue list[4] = {sizes_of(ir, x, 0, 1), sizes_of(ir, x, 2, 3),
+                       fe_constant_i64s(ir, 2, inner), sizes_of(ir, y, 2, 4)};
+  y = reshape_to(ir, y, 4, list);
+  MlirNamedAttribute perm =
+      fe_at_i64s(ir, "perm", 6, (int64_t[]){0, 3, 1, 2, 4, 5});
+  y = fe_first(fe_onnx(ir, "Transpose", 1, &y, 1, 1, &perm));
+  if (!fe_is_null(y))
+    replace(op, RESHAPED(ir, y, DIMS(y, 0, 2), JOINED(y, 2, 4), DIMS(y, 4, 6)));
+}
+
 //===-- The pass ------------------------------------------------------------//
 
 static void rewrite(MlirOperation op, void *user) {
   static const struct {
     const char *op;
     void (*apply)(fe_ir *ir, MlirOperation op);
-  } rules[] = {{"onnx.conv", flatten_conv}};
+  } rules[] = {{"onnx.conv", flatten_conv},
+               {"onnx.conv_transpose", flatten_conv_transpose}};
   fe_ir *ir = user;
   for (size_t i = 0; i < FE_COUNT(rules); ++i)
     if (fe_op_is(op, rules[i].op)) {

@@ -68,6 +68,24 @@ def too_small():
     f.refused("Conv", [f.normal(1, 4, 2, 6, 7), w], constants=(1,))
 
 
+def transposed():
+    """Kernels as deep as the stride, anything in the other dims."""
+    for i in range(24):
+        deep = pick((1, 2, 3))
+        kernel = [deep, pick((1, 2, 3, 4)), pick((1, 2, 3))]
+        stride = [deep if i % 6 else 1, pick((1, 2)), pick((1, 2))]
+        pads = [0] + [number(0, (k - 1) // 2) for k in kernel[1:]]
+        given = dict(strides=stride, pads=pads * 2, output_padding=[
+            0, *(number(0, s - 1) for s in stride[1:])])
+        c, o = pick((1, 3, 16, 17)), pick((1, 5, 16, 20))
+        w = f.normal(c, o, *kernel) / np.float32(np.sqrt(c * np.prod(kernel)))
+        x = f.normal(pick((1, 2)), c, *(number(2, 6) for _ in range(3)))
+        inputs = [x, w] + ([f.normal(o)] if number(0, 1) else [])
+        for dynamic in False, [0]:
+            f.case("ConvTranspose", inputs, dynamic=dynamic, constants=(1, 2),
+                   **given)
+
+
 def chain():
     """Convolution, normalization, activation, pool, sum."""
     x = f.normal(2, 3, 6, 9, 10)
@@ -100,5 +118,6 @@ def chain():
 convolutions()
 no_batch()
 too_small()
+transposed()
 chain()
 f.done()
