@@ -77,13 +77,13 @@ static MlirValue capped(fe_attention *a, MlirValue score) {
 }
 
 /// The product with row i of the tile, keys from `key` on, scaled, capped and
-/// masked; in units of log2. A mask is added before, where its rounding is that
-/// of everybody: it may be all that tells keys apart.
+/// masked; in units of log2. The mask of an operator is added before, where its
+/// rounding is that of everybody: it may be all that tells keys apart.
 static MlirValue masked(fe_attention *a, const tile *t, unsigned i,
                         MlirValue key, MlirValue active, MlirValue score) {
   fe_ir *ir = a->g.ir;
   MlirValue row = row_of(a, t, i), log2e = fe_float(ir, a->vec, FE_LOG2E);
-  bool plain = !a->masked && a->cap <= 0;
+  bool plain = a->cap <= 0 && !(a->masked && a->cached);
   double scale = plain ? a->scale * FE_LOG2E : a->scale;
   score = fe_mul(ir, score, fe_float(ir, a->vec, scale));
   if (a->cap > 0)
@@ -99,7 +99,7 @@ static MlirValue masked(fe_attention *a, const tile *t, unsigned i,
       v = fe_vload(ir, a->lanes, m, 1, &at);
     else
       v = fe_vload_masked(ir, a->lanes, active, m, 1, &at);
-    score = fe_add(ir, score, v);
+    score = plain ? fe_vfma(&a->g, v, log2e, score) : fe_add(ir, score, v);
   }
   if (!plain)
     score = fe_mul(ir, score, log2e);
