@@ -95,4 +95,14 @@ for free in False, True:
         case("GridSample", [n(1, 2, 5, 6), n(1, 3, 4, 2)], mode=mode,
              padding_mode=pick("zeros", "border", "reflection"),
              align_corners=pick(0, 1), dynamic=free)
+for kind in "silu", "swish", "sigmoid":
+    for epsilon in {}, {"epsilon": 1e-2}:
+        f.case("GatedRMSNorm", [f.normal(2, 3, 24), f.normal(8),
+                                f.normal(2, 3, 24)], domain="com.microsoft",
+               activation=kind, dynamic=[0, 2] if epsilon else False, **epsilon)
+f.case("GatedRMSNorm", [f.normal(2, 3, 24), f.normal(8), f.normal(2, 3, 24)],
+       domain="com.microsoft")
+for free in False, True:
+    f.case("GatedAdd", [f.normal(2, 3, 7), f.normal(2, 3, 7), f.normal(2, 3, 1)],
+           domain="com.microsoft", dynamic=free)
 f.done()

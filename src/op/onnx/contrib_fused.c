@@ -240,6 +240,46 @@ static fe_status expand_quick_gelu(fe_node *n, MlirValue *results) {
   return fe_node_done(FE_X(ir, "Mul", x, v), results);
 }
 
+/// RMS normalization of every scale's length of x, times an activation of the
+/// gate; all in f32.
+static fe_status expand_gated_norm(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  fe_dims c;
+  if (fe_node_require(n, 3) || fe_node_dims(n, 1, 1, &c))
+    return FE_FAILED;
+  const char *name = fe_node_str(n, "activation", "silu");
+  bool gated = !strcmp(name, "silu") || !strcmp(name, "swish");
+  if (!gated && strcmp(name, "sigmoid"))
+    return fe_node_refuse(n, "activation", "it must be silu, swish or sigmoid");
+  if (fe_dim_static(c.d[0]) <= 0)
+    return fe_node_error(n, NULL, "the size of the scale must be known");
+  MlirValue x = n->in.at[0], gate = fe_x_cast(ir, n->in.at[2], FE_F32);
+  const int64_t rows[2] = {-1, fe_dim_static(c.d[0])};
+  MlirValue y = FE_COMPOSE(
+      ir, "SimplifiedLayerNormalization",
+      FE_VALUES(fe_x_reshape(ir, fe_x_cast(ir, x, FE_F32), 2, rows),
+                fe_x_cast(ir, n->in.at[1], FE_F32)),
+      FE_ATTRS(fe_at_f32(ir, "epsilon", fe_node_float(n, "epsilon", 1e-5))));
+  y = FE_X(ir, "Reshape", y, FE_X(ir, "Shape", x));
+  MlirValue factor = FE_X(ir, "Sigmoid", gate);
+  if (gated)
+    factor = FE_X(ir, "Mul", gate, factor);
+  return fe_node_done(fe_x_cast(ir, FE_X(ir, "Mul", y, factor), fe_x_type(x)),
+                      results);
+}
+
+/// x + y * gate, of which there is one for each row.
+static fe_status expand_gated_add(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  if (fe_node_require(n, 3))
+    return FE_FAILED;
+  if (!fe_is_null(fe_node_in(n, 3)))
+    return fe_node_error(n, "compute the gate in front of it",
+                         "gate_weight is not supported");
+  MlirValue scaled = FE_X(ir, "Mul", n->in.at[1], n->in.at[2]);
+  return fe_node_done(FE_X(ir, "Add", n->in.at[0], scaled), results);
+}
+
 //===-- Rows ----------------------------------------------------------------//
 
 #define CONV_ATTRS                                                             \
@@ -247,6 +287,8 @@ static fe_status expand_quick_gelu(fe_node *n, MlirValue *results) {
       {"group", FE_A_INT, "1"}, {"kernel_shape", FE_A_INTS, ""},               \
       {"pads", FE_A_INTS, ""}, {"strides", FE_A_INTS, ""}
 
+static const fe_attr_def gated_norm_attrs[] = {
+    {"activation", FE_A_STRING, "silu"}, {"epsilon", FE_A_FLOAT, "1e-5"}, {0}};
 static const fe_attr_def conv_attrs[] = {CONV_ATTRS,
                                          {"activation", FE_A_STRING, ""},
                                          {"activation_params", FE_A_FLOATS, ""},
@@ -287,6 +329,11 @@ const fe_op_row fe_family_contrib_fused[] = {
               .attrs = NULL),
     FE_MS_ROW("BiasGelu", "A:T, B:T", "C:T", "T=float", expand_gelu,
               .attrs = NULL),
+    FE_MS_ROW("GatedRMSNorm", "X:T, scale:T, gate:T", "Y:T", "T=f32,f16,bf16",
+              expand_gated_norm, .attrs = gated_norm_attrs),
+    FE_MS_ROW("GatedAdd", "X:T, Y:T, gate:T, gate_weight?:T", "output:T",
+              "T=f32,f16,bf16", expand_gated_add, .attrs = NULL,
+              .limits = "without gate_weight"),
     FE_MS_ROW("QuickGelu", "X:T", "Y:T", "T=float", expand_quick_gelu,
               .attrs = quick_attrs),
     FE_MS_ROW("BiasAdd", "X:T, bias:T, skip:T", "Y:T", "T=float",
