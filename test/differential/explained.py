@@ -87,6 +87,10 @@ RULES = [
     Rule(("MeanVarianceNormalization",), "ONNX Runtime divides 0 by 0 where the "
          "standard adds 1e-9 to the divisor", ("onnx",),
          lambda case, message: "not nan" in message),
+    Rule(("Resize",), "a cubic sum below 0 of unsigned integers: the evaluator's "
+         "cast wraps around", (), lambda case, message: "is 0, not" in
+         message and case.attributes().get("mode") == b"cubic" and of_type(T.UINT8, T.UINT16, T.UINT32, T.UINT64)(
+             case, message)),
     Rule(("Resize",), "integers: onnx rounds, Ferrule cuts off as ONNX Runtime "
          "does with those that it has", ("the first, but for one,",)),
     Rule(("Upsample",), "ONNX Runtime copies when the shape does not change, "
