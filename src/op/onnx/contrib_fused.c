@@ -235,7 +235,7 @@ static fe_status expand_quick_gelu(fe_node *n, MlirValue *results) {
     return FE_FAILED;
   MlirValue x = fe_node_in(n, 0);
   MlirValue alpha =
-      fe_constant_scalar(ir, fe_x_type(x), fe_node_float(n, "alpha", 1.702));
+      fe_constant_scalar(ir, fe_x_type(x), fe_node_float(n, "alpha", 1.702f));
   MlirValue v = FE_X(ir, "Sigmoid", FE_X(ir, "Mul", x, alpha));
   return fe_node_done(FE_X(ir, "Mul", x, v), results);
 }
