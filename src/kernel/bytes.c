@@ -1,10 +1,12 @@
-//===- bytes.c - floats limited to bytes ----------------------------------===//
+//===- bytes.c - vector code for bytes ------------------------------------===//
 //
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converting rounds, and packing limits: two thirds of the instructions that
-// it takes to round and limit floats, and whole vectors of bytes to store.
+// Limiting: converting rounds, and packing limits: two thirds of the
+// instructions that it takes to round and limit floats, and whole vectors of
+// bytes to store. Squares of bytes: four rows in a vector, so that groups of
+// four bytes are transposed like numbers of 32 bits, and then within vectors.
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/kernel.h"
@@ -78,4 +80,55 @@ MlirValue fe_limited_bytes(const fe_gen *g, unsigned n, const MlirValue *v,
   all = cast(ir, all, lanes, ir->i32);
   all = fe_shuffle(ir, all, all, n * quads, order);
   return cast(ir, all, n * lanes, ir->i8);
+}
+
+//===-- Squares -------------------------------------------------------------//
+
+/// Lane i: channel i / 4, pixel i % 4, from pixels one behind the other; or
+/// back.
+static MlirValue by_fours(fe_ir *ir, MlirValue v, bool to_pixels) {
+  int64_t order[64];
+  for (unsigned channel = 0; channel < 16; ++channel)
+    for (unsigned pixel = 0; pixel < 4; ++pixel) {
+      unsigned a = 4 * channel + pixel, b = 16 * pixel + channel;
+      order[to_pixels ? b : a] = to_pixels ? a : b;
+    }
+  return fe_shuffle(ir, v, v, 64, order);
+}
+
+static MlirValue joined(fe_ir *ir, MlirValue a, MlirValue b) {
+  int64_t order[64];
+  unsigned n = lanes_of(a);
+  for (unsigned i = 0; i < 2 * n; ++i)
+    order[i] = i;
+  return fe_shuffle(ir, a, b, 2 * n, order);
+}
+
+void fe_bytes_to_pixels(fe_ir *ir, const MlirValue *channels,
+                        MlirValue *pixels) {
+  for (unsigned j = 0; j < 4; ++j) {
+    MlirValue v = joined(ir, joined(ir, channels[j], channels[4 + j]),
+                         joined(ir, channels[8 + j], channels[12 + j]));
+    pixels[j] = cast(ir, v, 16, ir->i32);
+  }
+  fe_vtranspose_quads(ir, 16, pixels);
+  for (unsigned j = 0; j < 4; ++j)
+    pixels[j] = by_fours(ir, cast(ir, pixels[j], 64, ir->i8), true);
+}
+
+void fe_bytes_to_channels(fe_ir *ir, const MlirValue *pixels,
+                          MlirValue *channels) {
+  MlirValue v[4];
+  for (unsigned j = 0; j < 4; ++j)
+    v[j] = cast(ir, by_fours(ir, pixels[j], false), 16, ir->i32);
+  fe_vtranspose_quads(ir, 16, v);
+  for (unsigned j = 0; j < 4; ++j) {
+    MlirValue bytes = cast(ir, v[j], 64, ir->i8);
+    for (unsigned l = 0; l < 4; ++l) {
+      int64_t order[16];
+      for (unsigned i = 0; i < 16; ++i)
+        order[i] = 16 * l + i;
+      channels[4 * l + j] = fe_shuffle(ir, bytes, bytes, 16, order);
+    }
+  }
 }

@@ -75,6 +75,14 @@ static void square(packing *p, unsigned n, MlirValue pixel) {
     fe_vstore(ir, interleave(ir, even, odd, 2 * width), p->out, FE_IDX(at));
     return;
   }
+  if (p->lanes == 16) {
+    MlirValue pixels[4];
+    fe_bytes_to_pixels(ir, rows, pixels);
+    for (unsigned i = 0; i < 4; ++i)
+      fe_vstore(ir, pixels[i], p->out,
+                FE_IDX(fe_add(ir, at, fe_index(ir, i * 64))));
+    return;
+  }
   fe_vtranspose(ir, p->lanes, rows);
   for (unsigned i = 0; i < p->lanes; ++i)
     fe_vstore(ir, rows[i], p->out,

@@ -46,9 +46,35 @@ static MlirValue vector_at(packing *p, MlirValue pixel) {
   return times(ir, at, p->lanes);
 }
 
+/// A square of 16 by 16 bytes.
+static void bytes(packing *p, unsigned n, MlirValue pixel) {
+  fe_ir *ir = p->g.ir;
+  MlirValue channels[16], pixels[4], at = vector_at(p, pixel), plain[16];
+  for (unsigned i = 0; i < 16; ++i)
+    plain[i] = fe_add(ir, plane(p, fe_index(ir, i)), pixel);
+  if (p->unpack) {
+    for (unsigned i = 0; i < 4; ++i)
+      pixels[i] = fe_vload(ir, 64, p->packed, FE_IDX(plus(ir, at, 64 * i)));
+    fe_bytes_to_channels(ir, pixels, channels);
+    for (unsigned i = 0; i < n; ++i)
+      fe_vstore(ir, channels[i], p->plain, FE_IDX(plain[i]));
+    return;
+  }
+  MlirValue zero = fe_int(ir, fe_vector_type(ir, 16, ir->i8), 0);
+  for (unsigned i = 0; i < 16; ++i)
+    channels[i] = i < n ? fe_vload(ir, 16, p->plain, FE_IDX(plain[i])) : zero;
+  fe_bytes_to_pixels(ir, channels, pixels);
+  for (unsigned i = 0; i < 4; ++i)
+    fe_vstore(ir, pixels[i], p->packed, FE_IDX(plus(ir, at, 64 * i)));
+}
+
 /// A square from `pixel` on, of `n` channels.
 static void square(packing *p, unsigned n, MlirValue pixel) {
   fe_ir *ir = p->g.ir;
+  if (p->lanes == 16 && mlirTypeEqual(fe_elem_of(p->plain), ir->i8)) {
+    bytes(p, n, pixel);
+    return;
+  }
   MlirValue rows[MAX_LANES];
   MlirType type = fe_vector_type(ir, p->lanes, fe_elem_of(p->plain));
   for (unsigned i = 0; i < p->lanes; ++i) {

@@ -192,6 +192,14 @@ MlirValue fe_limited_bytes(const fe_gen *g, unsigned n, const MlirValue *v,
 unsigned fe_gen_lanes(const fe_gen *g, MlirType elem);
 /// Transposes n vectors of n lanes (n a power of two) by shuffles, in place.
 void fe_vtranspose(fe_ir *ir, unsigned n, MlirValue *rows);
+/// Four vectors of n lanes: 4 x 4 blocks inside groups of four lanes.
+void fe_vtranspose_quads(fe_ir *ir, unsigned n, MlirValue *rows);
+/// A square of 16 vectors of 16 bytes (channels; or, four vectors in one, of 64
+/// bytes, pixels) to one of the others: channels[16] to pixels[4] and back.
+void fe_bytes_to_pixels(fe_ir *ir, const MlirValue *channels,
+                        MlirValue *pixels);
+void fe_bytes_to_channels(fe_ir *ir, const MlirValue *pixels,
+                          MlirValue *channels);
 /// vector.shuffle of a and b.
 MlirValue fe_shuffle(fe_ir *ir, MlirValue a, MlirValue b, unsigned n,
                      const int64_t *lanes);

@@ -41,9 +41,8 @@ static void exchange(fe_ir *ir, unsigned n, unsigned d, MlirValue *a,
   *a = x;
 }
 
-/// Transposes 4 x 4 blocks inside groups of four lanes, of four rows: unpck and
-/// shufps patterns, which x86 has as single instructions within 128 bits.
-static void transpose_quads(fe_ir *ir, unsigned n, MlirValue *r) {
+/// By unpck and shufps patterns, which x86 has as single instructions.
+void fe_vtranspose_quads(fe_ir *ir, unsigned n, MlirValue *r) {
   int64_t lo1[64], hi1[64], lo2[64], hi2[64];
   for (unsigned q = 0; q < n; q += 4)
     for (unsigned l = 0; l < 4; ++l) {
@@ -66,7 +65,7 @@ void fe_vtranspose(fe_ir *ir, unsigned n, MlirValue *rows) {
   unsigned d = 1;
   if (n >= 4) {
     for (unsigned i = 0; i < n; i += 4)
-      transpose_quads(ir, n, rows + i);
+      fe_vtranspose_quads(ir, n, rows + i);
     d = 4;
   }
   for (; d < n; d *= 2)
