@@ -306,9 +306,8 @@ static void finish_bytes(conv *c) {
         if (!p)
           to = at.flat;
       }
-      fe_vstore(
-          ir, fe_limited_bytes(&c->g, n, v, zero, e->step[e->n - 1].is_signed),
-          c->g.flat[c->g.n_args - 1], FE_IDX(to));
+      fe_vstore(ir, fe_limited_bytes(&c->g, n, v, zero, fe_epilogue_signed(e)),
+                c->g.flat[c->g.n_args - 1], FE_IDX(to));
     }
 }
 

@@ -109,6 +109,8 @@ fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
                            MlirModule module, MlirOperation func);
 fe_status fe_generate_depthwise(fe_ir *ir, const fe_target *target,
                                 MlirModule module, MlirOperation func);
+fe_status fe_generate_depthwise_bytes(fe_ir *ir, const fe_target *target,
+                                      MlirModule module, MlirOperation func);
 fe_status fe_generate_pool(fe_ir *ir, const fe_target *target,
                            MlirModule module, MlirOperation func);
 fe_status fe_generate_interleave(fe_ir *ir, const fe_target *target,

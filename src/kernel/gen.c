@@ -19,6 +19,7 @@ const fe_generator fe_generators[] = {
     {"conv", fe_generate_conv},
     {"conv_bytes", fe_generate_conv},
     {"depthwise", fe_generate_depthwise},
+    {"depthwise_bytes", fe_generate_depthwise_bytes},
     {"integer_contract", fe_generate_contract},
     {"interleave", fe_generate_interleave},
     {"pack", fe_generate_pack},

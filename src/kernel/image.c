@@ -108,11 +108,34 @@ static void place(void *user, MlirValue row, fe_coords *out) {
   *out = coords_of(m, m->tile->y, fe_add(m->g.ir, m->tile->x, row));
 }
 
+/// Four pixels, which lie one behind the other, at once.
+static void store_bytes(fe_image *m, const fe_tile *t, const MlirValue *acc) {
+  fe_ir *ir = m->g.ir;
+  const fe_epilogue *e = &m->epilogue;
+  for (unsigned i = 0; i < t->m; i += 4) {
+    unsigned n = t->m - i < 4 ? t->m - i : 4;
+    MlirValue v[4], zero = {NULL}, to = {NULL};
+    for (unsigned p = 0; p < n; ++p) {
+      fe_coords at = coords_of(m, t->y, fe_add(ir, t->x, fe_index(ir, i + p)));
+      v[p] = fe_epilogue_number(e, acc[i + p], m->lanes, &at, &zero);
+      if (!p)
+        to = at.flat;
+    }
+    fe_vstore(ir, fe_limited_bytes(&m->g, n, v, zero, fe_epilogue_signed(e)),
+              m->out, FE_IDX(to));
+  }
+}
+
 void fe_image_store(fe_image *m, const fe_tile *t, MlirValue *acc) {
   fe_ir *ir = m->g.ir;
   bool loop = fe_epilogue_has_loop(&m->epilogue);
   MlirValue zero = fe_index(ir, 0);
   m->tile = t;
+  if (fe_epilogue_makes_bytes(&m->epilogue) &&
+      fe_limits_bytes(&m->g, m->lanes)) {
+    store_bytes(m, t, acc);
+    return;
+  }
   for (unsigned i = 0; i < t->m; ++i) {
     fe_coords at = coords_of(m, t->y, fe_add(ir, t->x, fe_index(ir, i)));
     MlirValue v = fe_epilogue_vector(&m->epilogue, acc[i], m->lanes,

@@ -144,6 +144,9 @@ MlirValue fe_epilogue_vector(const fe_epilogue *e, MlirValue v, int64_t width,
 /// Where step n_vector - 1 makes bytes and is the last one: its number before
 /// rounding, and *zero, which is to be added then, or null.
 bool fe_epilogue_makes_bytes(const fe_epilogue *e);
+static inline bool fe_epilogue_signed(const fe_epilogue *e) {
+  return e->step[e->n - 1].is_signed;
+}
 MlirValue fe_epilogue_number(const fe_epilogue *e, MlirValue v, int64_t width,
                              const fe_coords *c, MlirValue *zero);
 /// Applies the other steps to a buffer [row][column] of chain values n_vector

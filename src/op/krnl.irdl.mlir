@@ -116,6 +116,27 @@ irdl.dialect @krnl {
     }
   }
 
+  // krnl.depthwise of bytes, types as krnl.conv_bytes. Weights
+  // [C/b][R][ceil(S/4)][b] of words with four taps of a channel.
+  irdl.operation @depthwise_bytes {
+    %input = irdl.base "!builtin.tensor"
+    %weights = irdl.base "!builtin.tensor"
+    %bias = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %kernel = irdl.base "#builtin.dense_array"
+    %strides = irdl.base "#builtin.dense_array"
+    %dilations = irdl.base "#builtin.dense_array"
+    %pads = irdl.base "#builtin.dense_array"
+    %signed = irdl.base "#builtin.integer"
+    irdl.operands(input: %input, weights: %weights, bias: %bias, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {
+      "kernel" = %kernel, "strides" = %strides, "dilations" = %dilations,
+      "pads" = %pads, "signed" = %signed
+    }
+  }
+
   // A plain or packed image of bytes as a packed one, whose blocks may be of
   // other sizes when the input is plain, with a border of bytes `value`: pads
   // top, left, bottom, right. Lanes at or above C hold anything.

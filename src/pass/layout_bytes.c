@@ -23,11 +23,14 @@
 
 /// Multiplications per output element below which moving data dominates.
 #define MIN_PRODUCTS 8
+/// Taps of a row of a depthwise window; each has its code.
+#define MAX_TAPS 16
 
 typedef struct byte_conv {
   fe_q_conv q;
   fe_layout_conv_op c;
-  int64_t zero; // z
+  int64_t zero;   // z
+  bool depthwise; // one filter per channel: krnl.depthwise_bytes
 } byte_conv;
 
 static bool fits_bytes(const fe_layout_conv_op *c) {
@@ -64,11 +67,13 @@ static bool read(fe_layout *l, byte_conv *b) {
   }
   c->weights = q->weights;
   b->zero = (int64_t)q->x_zero + (q->is_signed ? 128 : 0);
-  bool depthwise = s->groups > 1 && s->channels == 1;
-  return !depthwise &&
-         s->channels * s->kernel[0] * s->kernel[1] >= MIN_PRODUCTS &&
+  b->depthwise = s->groups > 1 && s->channels == 1 &&
+                 s->groups == s->out_channels && s->kernel[1] <= MAX_TAPS;
+  if (s->groups > 1 && s->channels == 1 && !b->depthwise)
+    return false; // the kernel's groups are whole blocks
+  return s->channels * s->kernel[0] * s->kernel[1] >= MIN_PRODUCTS &&
          q->dims[0] == s->out_channels && q->dims[1] == s->channels &&
-         fits_bytes(c) && fe_layout_fit_groups(l, c);
+         fits_bytes(c) && (b->depthwise || fe_layout_fit_groups(l, c));
 }
 
 bool fe_layout_takes_bytes(fe_ir *ir, const fe_target *t, const fe_q_conv *q) {
@@ -118,6 +123,27 @@ static MlirValue weights_of(fe_layout *l, const byte_conv *b, int64_t panel,
   return fe_constant(l->ir, "weights", FE_I32, 1, &count, data);
 }
 
+/// Of krnl.depthwise_bytes.
+static MlirValue filters_of(fe_layout *l, const byte_conv *b) {
+  const fe_conv_shape *s = &b->c.shape;
+  int64_t quads = (s->kernel[1] + FE_DOT_BYTES - 1) / FE_DOT_BYTES;
+  int64_t dims[4] = {(s->out_channels + l->lanes - 1) / l->lanes, s->kernel[0],
+                     quads, l->lanes};
+  int64_t block = s->kernel[0] * quads * l->lanes;
+  int32_t *data = FE_NEW_N(l->ir->arena, int32_t, (size_t)(dims[0] * block));
+  int8_t *to = (int8_t *)data;
+  const fe_float_at *from = b->c.weights;
+  for (int64_t k = 0; k < s->out_channels; ++k)
+    for (int64_t r = 0; r < s->kernel[0]; ++r)
+      for (int64_t i = 0; i < s->kernel[1]; ++i, ++from) {
+        int64_t quad =
+            k / l->lanes * block + (r * quads + i / FE_DOT_BYTES) * l->lanes;
+        to[(quad + k % l->lanes) * FE_DOT_BYTES + i % FE_DOT_BYTES] =
+            (int8_t)*from;
+      }
+  return fe_constant(l->ir, "weights", FE_I32, 4, dims, data);
+}
+
 /// What the sums start with.
 static MlirValue bias_of(fe_layout *l, const byte_conv *b) {
   const fe_conv_shape *s = &b->c.shape;
@@ -154,7 +180,8 @@ static MlirValue image_of(fe_layout *l, byte_conv *b, int64_t *block) {
   MlirValue x = b->q.x, known = fe_layout_known(l, x);
   bool border = b->zero && (pad[0] || pad[1] || pad[2] || pad[3]);
   // Nobody else wants so narrow blocks.
-  bool narrow = fe_is_null(known) && c->in.channels <= FE_DOT_BYTES;
+  bool narrow =
+      fe_is_null(known) && !b->depthwise && c->in.channels <= FE_DOT_BYTES;
   *block = narrow ? FE_DOT_BYTES : l->lanes;
   if (!border && !narrow)
     return fe_layout_pack(l, x);
@@ -185,20 +212,22 @@ bool fe_layout_bytes(fe_layout *l, MlirOperation op) {
   const fe_layout_window *w = &c->win;
   int64_t block, panel = fe_conv_choose_panel(l->target, &c->shape);
   MlirValue in[3] = {image_of(l, &b, &block)};
-  in[1] = weights_of(l, &b, panel, block);
+  in[1] = b.depthwise ? filters_of(l, &b) : weights_of(l, &b, panel, block);
   in[2] = bias_of(l, &b);
   MlirNamedAttribute attrs[] = {fe_at_i64s(ir, "kernel", 2, w->kernel),
                                 fe_at_i64s(ir, "strides", 2, w->stride),
                                 fe_at_i64s(ir, "dilations", 2, w->dilation),
                                 fe_at_i64s(ir, "pads", 4, w->pad),
+                                fe_at_i64(ir, "signed", b.q.is_signed),
                                 fe_at_i64(ir, "channels", c->shape.channels),
                                 fe_at_i64(ir, "groups", c->shape.groups),
-                                fe_at_i64(ir, "panel", panel),
-                                fe_at_i64(ir, "signed", b.q.is_signed)};
+                                fe_at_i64(ir, "panel", panel)};
+  unsigned n_attrs = FE_COUNT(attrs) - (b.depthwise ? 3 : 0);
   fe_image_dims sums = c->out;
   sums.type = FE_I32;
-  MlirValue v = fe_layout_root(l, "krnl.conv_bytes", 3, in, &sums,
-                               FE_COUNT(attrs), attrs);
+  MlirValue v = fe_layout_root(
+      l, b.depthwise ? "krnl.depthwise_bytes" : "krnl.conv_bytes", 3, in, &sums,
+      n_attrs, attrs);
   if (b.q.linear) {
     MlirValue zero = fe_constant_scalar(ir, b.q.type, b.q.y_zero);
     v = fe_onnx1(ir, "ms_requantize", v, factor_of(l, &b), zero);

@@ -100,6 +100,8 @@ for i in range(2 * COUNT):
     n = pick(1, 2, 2, 2, 3)
     group = pick(1, 1, 1, 2, 3)
     channels, filters = (int(f.integers(1, k)) * group for k in (40, 50))
+    if i % 3 == 2:  # a filter per channel
+        group = channels = filters = int(f.integers(2, 40))
     kernel = [int(v) for v in f.integers(1, 5, n)]
     dilations = [pick(1, 1, 2) for _ in kernel]
     reach = [(k - 1) * d for k, d in zip(kernel, dilations)]
