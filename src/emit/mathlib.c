@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 #include "emit/parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +55,34 @@ static const row *row_of_op(MlirOperation op) {
   return NULL;
 }
 
+/// log1p and expm1 of doubles from log and exp, as exact as those are: what
+/// 1 + x and exp(x) were rounded by is a factor of the result (Kahan). Upstream
+/// leaves it out, and with it all digits of small results.
+static bool exactly(fe_ir *ir, MlirOperation op, const row *r, MlirType type) {
+  bool log = strcmp(r->op, "log1p") == 0;
+  MlirType elem =
+      mlirTypeIsAVector(type) ? mlirShapedTypeGetElementType(type) : type;
+  if ((!log && strcmp(r->op, "expm1")) || !mlirTypeEqual(elem, ir->f64))
+    return false;
+  fe_point_before(ir, op);
+  MlirValue x = fe_operand(op, 0), one = fe_float(ir, type, 1);
+  MlirValue infinite = fe_float(ir, type, INFINITY), v, u;
+  if (log) {
+    u = fe_add(ir, one, x);
+    v = fe_mul(ir, fe_math(ir, "log", u), fe_div(ir, x, fe_sub(ir, u, one)));
+  } else {
+    u = fe_math(ir, "exp", x);
+    MlirValue least = fe_float(ir, type, -1), less = fe_sub(ir, u, one);
+    v = fe_mul(ir, less, fe_div(ir, x, fe_math(ir, "log", u)));
+    v = fe_select(ir, fe_cmp(ir, FE_EQ, less, least), least, v);
+  }
+  v = fe_select(ir, fe_cmp(ir, FE_EQ, u, infinite), infinite, v);
+  v = fe_select(ir, fe_cmp(ir, FE_EQ, u, one), x, v);
+  fe_replace(fe_result(op, 0), v);
+  fe_erase(op);
+  return true;
+}
+
 static void call_of_op(MlirOperation op, void *user) {
   calls *c = user;
   fe_ir *ir = c->ir;
@@ -61,6 +90,8 @@ static void call_of_op(MlirOperation op, void *user) {
   if (!r)
     return;
   MlirType type = mlirValueGetType(fe_result(op, 0));
+  if (exactly(ir, op, r, type))
+    return;
   int64_t lanes = 0;
   if (mlirTypeIsAVector(type)) {
     if (mlirShapedTypeGetRank(type) != 1 || mlirVectorTypeIsScalable(type) ||

@@ -119,8 +119,10 @@ static void check(const fe_target *t, const shape *s) {
            xm = kj_make(m.data, m.rank, m.dims),
            xo = kj_make(o.data, o.rank, o.dims);
   kj_array *args[] = {&xq, &xk, &xv, &xm, &xo};
-  int64_t block = s->dynamic || s->queries > 256 ? 256 : s->queries;
-  int64_t items = s->batch * s->heads * ((s->queries + block - 1) / block);
+  // the queries of all heads with the same keys are the rows of an item
+  int64_t rows = s->queries * (s->heads / s->heads_kv);
+  int64_t block = s->dynamic || rows > 256 ? 256 : rows;
+  int64_t items = s->batch * s->heads_kv * ((rows + block - 1) / block);
   if (j.items >= 0)
     assert_int_equal(j.items, items);
   kj_run(&j, 0, items / 2, 5, args);
