@@ -186,7 +186,9 @@ struct ferrule_model {
 int ferrule_model_symbols(const ferrule_model *model,
                           const ferrule_tensor *inputs, int64_t *symbols);
 /// Runs the model. `arena`: FERRULE_ARENA_ALIGN-aligned, arena_size bytes; it
-/// may be reused by the next run. `options` may be NULL.
+/// may be reused by the next run. `options` may be NULL. Kernels keep blocks on
+/// the stack, up to 1.1 MB in convolution networks: threads that call this, or
+/// that parallel_for uses, need 2 MB of it where the system gives them less.
 int ferrule_model_run(const ferrule_model *model, const ferrule_tensor *inputs,
                       ferrule_tensor *outputs, void *arena,
                       const ferrule_run_options *options);
