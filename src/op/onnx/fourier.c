@@ -115,7 +115,9 @@ static MlirValue tables_of(fe_lower *l, const transform *f, fe_dtype t,
 static MlirValue transformed(fe_lower *l, const transform *f, MlirValue x,
                              const MlirValue *sizes) {
   fe_ir *ir = l->ir;
-  fe_dtype work = fe_work_type(f->type);
+  // Forward in f64, as the standard's evaluator does: frequencies that a signal
+  // does not have are differences of large sums. Back in the type's own sums.
+  fe_dtype work = f->inverse ? fe_work_type(f->type) : FE_F64;
   MlirValue room, lines = fe_mul(ir, sizes[0], sizes[2]);
   MlirValue tables = tables_of(l, f, work, lines, &room);
   MlirValue in[2] = {f->type == work ? x : fe_to_type(l, x, f->type, work),
