@@ -67,6 +67,9 @@ typedef struct fe_layout_conv_op {
   fe_conv_shape shape;
   const fe_float_at *weights, *bias; // bias NULL: none
 } fe_layout_conv_op;
+/// Fills in `shape` from in, out and win; false: the groups do not divide the
+/// channels.
+bool fe_layout_conv_shape(fe_layout_conv_op *c, int64_t groups);
 /// Makes groups whole blocks; false: it does not pay.
 bool fe_layout_fit_groups(fe_layout *l, fe_layout_conv_op *c);
 /// krnl.conv or krnl.winograd of the plain value x, before the current op.

@@ -52,19 +52,8 @@ static bool read(fe_layout *l, byte_conv *b) {
       q->d.rank != c->in.rank ||
       !fe_layout_window_of(l, q->op, &c->in, q->dims + 2, &c->win))
     return false;
-  *s = (fe_conv_shape){.out_channels = c->out.channels,
-                       .groups = fe_attr_i64(q->op, "group", 1)};
-  if (s->groups < 1 || c->in.channels % s->groups ||
-      s->out_channels % s->groups)
+  if (!fe_layout_conv_shape(c, fe_attr_i64(q->op, "group", 1)))
     return false;
-  s->channels = c->in.channels / s->groups;
-  for (unsigned i = 0; i < 2; ++i) {
-    s->kernel[i] = c->win.kernel[i];
-    s->stride[i] = c->win.stride[i];
-    s->pad[i] = c->win.pad[i];
-    s->pad[2 + i] = c->win.pad[2 + i];
-    s->out[i] = fe_dim_static(c->out.size[i]);
-  }
   c->weights = q->weights;
   b->zero = (int64_t)q->x_zero + (q->is_signed ? 128 : 0);
   b->depthwise = s->groups > 1 && s->channels == 1 &&

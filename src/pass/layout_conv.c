@@ -27,6 +27,22 @@
 
 typedef fe_layout_conv_op conv_op;
 
+bool fe_layout_conv_shape(fe_layout_conv_op *c, int64_t groups) {
+  fe_conv_shape *s = &c->shape;
+  *s = (fe_conv_shape){.out_channels = c->out.channels, .groups = groups};
+  if (groups < 1 || c->in.channels % groups || s->out_channels % groups)
+    return false;
+  s->channels = c->in.channels / groups;
+  for (unsigned i = 0; i < 2; ++i) {
+    s->kernel[i] = c->win.kernel[i];
+    s->stride[i] = c->win.stride[i];
+    s->pad[i] = c->win.pad[i];
+    s->pad[2 + i] = c->win.pad[2 + i];
+    s->out[i] = fe_dim_static(c->out.size[i]);
+  }
+  return true;
+}
+
 static bool read(fe_layout *l, MlirOperation op, conv_op *c) {
   fe_ir *ir = l->ir;
   fe_dims d;
@@ -42,20 +58,9 @@ static bool read(fe_layout *l, MlirOperation op, conv_op *c) {
     kernel[i - 2] = fe_dim_static(d.d[i]);
   if (!fe_layout_window_of(l, op, &c->in, kernel, &c->win))
     return false;
-  fe_conv_shape *s = &c->shape;
-  *s = (fe_conv_shape){.out_channels = c->out.channels,
-                       .groups = fe_attr_i64(op, "group", 1)};
-  if (s->groups < 1 || c->in.channels % s->groups ||
-      s->out_channels % s->groups)
+  if (!fe_layout_conv_shape(c, fe_attr_i64(op, "group", 1)))
     return false;
-  s->channels = c->in.channels / s->groups;
-  for (unsigned i = 0; i < 2; ++i) {
-    s->kernel[i] = c->win.kernel[i];
-    s->stride[i] = c->win.stride[i];
-    s->pad[i] = c->win.pad[i];
-    s->pad[2 + i] = c->win.pad[2 + i];
-    s->out[i] = fe_dim_static(c->out.size[i]);
-  }
+  fe_conv_shape *s = &c->shape;
   c->weights = w.data;
   bool has_bias = !fe_is_null(bias) && !mlirTypeIsANone(mlirValueGetType(bias));
   if (has_bias && (!fe_const_of(ir, bias, &b) || b.count != s->out_channels))

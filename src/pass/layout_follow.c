@@ -215,6 +215,18 @@ static MlirOperation same_op(fe_layout *l, MlirOperation op, unsigned n,
   return fe_onnx(ir, fe_op_name(ir->arena, op), n, in, 1, n_attrs, attrs);
 }
 
+/// The op of packed operands, in its place; y: its result as an image.
+static bool packed_op(fe_layout *l, MlirOperation op, unsigned n,
+                      const MlirValue *in, const fe_image_dims *y) {
+  MlirOperation made = same_op(l, op, n, in);
+  if (mlirOperationIsNull(made))
+    return false;
+  MlirValue v = fe_first(made);
+  mlirValueSetType(v, fe_layout_type(l, y));
+  fe_layout_replace(l, fe_result(op, 0), v);
+  return true;
+}
+
 bool fe_layout_pointwise(fe_layout *l, MlirOperation op) {
   fe_ir *ir = l->ir;
   const fe_op_row *row = fe_op_row_of(op);
@@ -244,13 +256,7 @@ bool fe_layout_pointwise(fe_layout *l, MlirOperation op) {
     return false;
   for (unsigned i = 0; i < n; ++i)
     in[i] = packed_operand(l, fe_operand(op, i), kind[i], &y);
-  MlirOperation made = same_op(l, op, n, in);
-  if (mlirOperationIsNull(made))
-    return false;
-  MlirValue v = fe_first(made);
-  mlirValueSetType(v, fe_layout_type(l, &y));
-  fe_layout_replace(l, fe_result(op, 0), v);
-  return true;
+  return packed_op(l, op, n, in, &y);
 }
 
 /// (De)quantization with one scale for all.
@@ -272,13 +278,7 @@ bool fe_layout_scaled(fe_layout *l, MlirOperation op) {
     if (!fe_dims_of(ir, in[i], &d) || d.rank)
       return false;
   }
-  MlirOperation made = same_op(l, op, n, in);
-  if (mlirOperationIsNull(made))
-    return false;
-  MlirValue v = fe_first(made);
-  mlirValueSetType(v, fe_layout_type(l, &y));
-  fe_layout_replace(l, fe_result(op, 0), v);
-  return true;
+  return packed_op(l, op, n, in, &y);
 }
 
 //===-- Concatenation -------------------------------------------------------//
