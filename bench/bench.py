@@ -1,5 +1,5 @@
 """usage: bench.py [--threads 1,2] [--peers NAME,..] [--seconds S] [--json FILE]
-                [--plot FILE] [--markdown FILE] [MODEL ...]
+                [--plot FILE] [--markdown FILE] [--precision TYPE] [MODEL ...]
 
 Ferrule and its peers on the same models, each in its own process, in turns:
 rounds of about 20 ms of one and then the next, for all numbers of threads in
@@ -10,6 +10,9 @@ time, which is the time of a run where the machine has nothing else to do, and
 does not count what other programs took where it has. With several threads two loops that only
 multiply and add take part: `limit` is how many times more they did than one,
 which is what the machine's cores gave meanwhile.
+
+With --precision bf16 that is what Ferrule compiles for, and its own f32 is a
+peer: its ratio is how many times faster bf16 is.
 
 MODEL: see models.py; without any, those of targets.tsv. Peers that are not
 installed are left out with a message; `--peers onnxruntime` is quickest.
@@ -34,7 +37,7 @@ from turns import Failed, Loop, Worker, interleave
 
 def tolerance(kind, results):
     """What differs by more, relative to the largest value, is wrong."""
-    if kind == "int8":
+    if kind == "int8" or ferrule.PRECISION != "f32":
         return 0.1
     return 0.02 if any(r.dtype.itemsize == 1 for r in results) else 1e-4
 
@@ -116,7 +119,8 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--peers", default=",".join(peers.PEERS),
+    parser.add_argument("--precision", default="f32", choices=["f32", "bf16"])
+    parser.add_argument("--peers", default=None,
                         help=f"of {', '.join(peers.PEERS)}")
     parser.add_argument("--seconds", type=float, default=6,
                         help="of each model, all runtimes together; at least "
@@ -128,6 +132,12 @@ def main():
     parser.add_argument("--plot", help="an .svg or .png")
     parser.add_argument("models", nargs="*")
     args = parser.parse_args()
+    # for the workers, and for what was read here before
+    os.environ["BENCH_PRECISION"] = ferrule.PRECISION = args.precision
+    rounded = args.precision != "f32"
+    if args.peers is None:
+        args.peers = ",".join(p for p in peers.PEERS
+                              if rounded or p != "ferrule_f32")
     numbers = [int(t) for t in args.threads.split(",")]
     known = {r["model"]: r for r in models.targets()}
     os.makedirs(models.SCRATCH, exist_ok=True)

@@ -79,6 +79,7 @@ def test_usage(scratch):
             (["compile", MNIST, "-o", so, "--prefix=1a"], "letters"),
             (["compile", MNIST, "-o", so, "--weights=nowhere"], "beside"),
             (["compile", MNIST, "-o", so, "--prepack=never"], "compile run"),
+            (["compile", MNIST, "-o", so, "--precision=f8"], "f32 or bf16"),
             (["run", MNIST, "--random", "--target=aarch64"], "cannot run"),
             (["bench", MNIST, "--target=aarch64"], "cannot run"),
             (["run", MNIST], "--random"),
@@ -246,6 +247,34 @@ def test_beside(scratch):
     assert os.path.exists(scratch + "/x.weights.so")
     ferrule("run", scratch + "/x.so", "--verify", f"{MODELS}/mnist8",
             out="matches")
+
+
+def test_precision(scratch):
+    """bf16 halves the weights; several levels hold them, and they are run."""
+    model, so = scratch + "/x.onnx", scratch + "/x.so"
+    b = np.random.default_rng(1).standard_normal((600, 1000)).astype("f4")
+    a = np.random.default_rng(2).standard_normal((20, 600)).astype("f4")
+    helper = onnx.helper
+    onnx.save(helper.make_model(helper.make_graph(
+        [helper.make_node("MatMul", ["a", "b"], ["y"])], "product",
+        [helper.make_tensor_value_info("a", 1, ["n", 600])],
+        [helper.make_tensor_value_info("y", 1, ["n", 1000])],
+        [onnx.numpy_helper.from_array(b, "b")]), ir_version=10,
+        opset_imports=[helper.make_opsetid("", 20)]), model)
+    np.save(scratch + "/a.npy", a)
+    size = {}
+    for precision in "f32", "bf16":
+        ferrule("compile", model, "-o", so, f"--precision={precision}")
+        size[precision] = os.path.getsize(so)
+    assert 1.1e6 < size["f32"] - size["bf16"] < 1.3e6, size
+    ferrule("compile", model, "-o", so, "--precision=bf16", "--cpu=multi")
+    os.mkdir(scratch + "/out")
+    for what in (so,), (model, "--precision", "bf16"):
+        ferrule("run", *what, f"--input=a={scratch}/a.npy", "--output",
+                scratch + "/out")
+        y = np.load(f"{scratch}/out/y.npy")
+        error = np.max(np.abs(y - a.astype("f8") @ b)) / np.max(np.abs(y))
+        assert 1e-4 < error < 1e-2, error
 
 
 def test_dims(scratch):

@@ -122,7 +122,8 @@ class Options(c.Structure):
                 ("header", c.c_char_p),
                 ("open_dims", c.POINTER(OpenDim)),
                 ("n_open_dims", c.c_size_t),
-                ("schedule", c.c_char_p), ("prepack", c.c_char_p)]
+                ("schedule", c.c_char_p), ("prepack", c.c_char_p),
+                ("precision", c.c_char_p)]
 
 
 class Error(Exception):

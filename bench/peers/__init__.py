@@ -10,7 +10,8 @@ Session(path, name, inputs, threads): a model; .run() gives its outputs as a
 import importlib
 import importlib.util
 
-PEERS = ["onnxruntime", "openvino", "iree", "torch_inductor", "tvm"]
+PEERS = ["onnxruntime", "openvino", "iree", "torch_inductor", "tvm",
+         "ferrule_f32"]
 
 
 def load(name):

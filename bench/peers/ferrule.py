@@ -1,4 +1,5 @@
-"""Ferrule: compiled for this processor with default settings."""
+"""Ferrule: compiled for this processor with default settings, or for what
+bench.py --precision says."""
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import models
 sys.path.append(os.path.join(models.ROOT, "test"))
 
 TITLE, PACKAGES, MODULES = "Ferrule", [], []
+PRECISION = os.environ.get("BENCH_PRECISION", "f32")
 
 
 def version():
@@ -16,11 +18,12 @@ def version():
 
 
 class Session:
-    def __init__(self, path, name, inputs, threads):
+    def __init__(self, path, name, inputs, threads, precision=PRECISION):
         import ferrule  # loads the library
 
-        library = f"{models.SCRATCH}/{models.label(name)}.{threads}.so"
-        ferrule.compile(path, library)
+        library = (f"{models.SCRATCH}/{models.label(name)}.{threads}"
+                   f"{precision.replace('f32', '')}.so")
+        ferrule.compile(path, library, precision=precision.encode())
         self.model = ferrule.open(library)
         self.model.set_threads(threads)
         self.names = models.output_names(path)

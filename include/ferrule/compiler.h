@@ -71,8 +71,9 @@ typedef struct ferrule_open_dim {
 
 /// How to compile; zero means the default everywhere.
 typedef struct ferrule_options {
-  /// "native" (default), "x86-64-v2", "-v3", "-v4"; for code that chooses among
-  /// several when it is run "x86-64-v2,x86-64-v4" and so on, or "multi": all.
+  /// "native" (default), "x86-64-v2", "-v3", "-v4", "-v4-bf16"; for code that
+  /// chooses among several when it is run "x86-64-v2,x86-64-v4" and so on, or
+  /// "multi": all.
   /// In this process the best of them is taken.
   const char *target;
   const char *prefix; // of exported symbols; default "ferrule"
@@ -96,6 +97,9 @@ typedef struct ferrule_options {
   /// which may be four times as large: "compile" (default), kept in the
   /// artifact; "run", in every run.
   const char *prepack;
+  /// "f32" (default), or "bf16": operands of matrix products of f32 are rounded
+  /// to bf16, where that saves time or memory; sums stay f32.
+  const char *precision;
 } ferrule_options;
 
 /// Compiles the model at `path` (.onnx, or a phase's dump .mlir) into `output`,

@@ -62,6 +62,16 @@ static ferrule_status read_schedule(fe_session *s) {
   return status == FE_OK ? FERRULE_OK : FERRULE_REFUSED;
 }
 
+static bool read_precision(fe_session *s) {
+  const char *name = s->options.precision ? s->options.precision : "f32";
+  s->pass.bf16 = !strcmp(name, "bf16");
+  if (s->pass.bf16 || !strcmp(name, "f32"))
+    return true;
+  fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "precision"},
+            "choose f32 or bf16", "there is no precision called '%s'", name);
+  return false;
+}
+
 static ferrule_status session_open(fe_session *s,
                                    const ferrule_options *options) {
   static const ferrule_options defaults = {0};
@@ -94,6 +104,8 @@ static ferrule_status session_open(fe_session *s,
               "there is no target called '%s'", name);
     return FERRULE_USAGE;
   }
+  if (!read_precision(s))
+    return FERRULE_USAGE;
   if (s->options.prefix && !is_identifier(s->options.prefix)) {
     fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "prefix"},
               "use letters, digits and _, no digit first",

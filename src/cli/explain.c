@@ -74,6 +74,10 @@ static void see_call(MlirOperation op, void *user) {
   fe_push(s->arena, &e->layers, l);
 }
 
+double fe_explained_roof(const fe_explained *e, const fe_layer *l) {
+  return e->roof * fe_cost_products(&l->work);
+}
+
 double fe_explained_clock(const fe_explained *e) {
   return e->roof / fe_cost_peak(e->s->pass.target, 32);
 }
@@ -110,7 +114,7 @@ static void print_layer(const fe_explained *e, const fe_layer *l) {
   else if (e->measured)
     printf("%9.4f ", l->expected.cycles / clock / 1e6);
   if (e->measured && l->ms > 0 && e->roof > 0)
-    printf("%9.4f %4.0f %% ", l->ms, 100 * l->gflops / e->roof);
+    printf("%9.4f %4.0f %% ", l->ms, 100 * l->gflops / fe_explained_roof(e, l));
   else if (e->measured)
     printf("%9.4f %6s ", l->ms, "");
   for (unsigned i = 0; i < l->n_nodes; i++)

@@ -31,6 +31,8 @@ typedef struct fe_explained {
   size_t n_entries, next;
 } fe_explained;
 
+/// What this core can do for the layer at most, in GFLOP/s.
+double fe_explained_roof(const fe_explained *e, const fe_layer *l);
 /// Cycles per nanosecond that the roof means; 0: not known.
 double fe_explained_clock(const fe_explained *e);
 void fe_explain_table(const fe_explained *e);

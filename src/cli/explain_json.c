@@ -56,7 +56,7 @@ static void layer(const fe_explained *e, const fe_layer *l) {
   if (e->measured && l->ms > 0) {
     printf(", \"measured\": {\"ms\": %.6f", l->ms);
     if (e->roof > 0)
-      printf(", \"share\": %.4f", l->gflops / e->roof);
+      printf(", \"share\": %.4f", l->gflops / fe_explained_roof(e, l));
     printf("}");
   }
   printf("}");

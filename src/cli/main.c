@@ -17,7 +17,8 @@
 
 const fe_cli_option fe_shared_options[] = {
     {"target", 0, "CPU",
-     "native (default), x86-64-v2, x86-64-v3, x86-64-v4, aarch64; a processor, "
+     "native (default), x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
+     "aarch64; a processor, "
      "as icelake-server, znver4 or cortex-a76 (any other name lists "
      "them); multi, "
      "or levels with commas between: code for each, chosen when it is run"},
@@ -37,6 +38,11 @@ const fe_cli_option fe_shared_options[] = {
     {"prepack", 0, "WHEN",
      "transform weights of 3x3 convolutions when the model is compiled "
      "(default: faster, but up to 4 times as large) or in every run"},
+    {"precision", 0, "TYPE",
+     "f32 (default), or bf16: operands of matrix products are rounded to bf16, "
+     "which takes half the time where the processor multiplies it, and half "
+     "the "
+     "memory for weights"},
     {NULL, 'O', "N", "optimization 1 to 3 (default 3)"},
     {"jobs", 'j', "N", "threads of the compiler (default: one per core)"},
     {"quiet", 'q', NULL, "no progress"},
@@ -117,6 +123,8 @@ static bool take_shared(fe_cli *c, const fe_cli_option *o, const char *value) {
     c->options.schedule = value;
   else if (!strcmp(o->name, "prepack"))
     c->options.prepack = value;
+  else if (!strcmp(o->name, "precision"))
+    c->options.precision = value;
   return true;
 }
 

@@ -10,6 +10,11 @@
 // the way (B computed at run time), or, for few rows, B where it lies. While a
 // tile computes, it prefetches its share of the next constant panel.
 //
+// Where A is bf16, a step of K is a pair of its elements, which the processor's
+// dot product multiplies by a pair of every column and adds to f32. Where only
+// B has 16 bits, it is widened: few rows do so as they read it, more rows copy
+// the block of a panel first.
+//
 // Rows that do not fill tiles: tiles of about equal height when their number is
 // known, else tiles of half heights, the last ones overlapping rows that are
 // done already (computing an element twice is harmless). Columns that do not
@@ -23,51 +28,13 @@
 // apart for every tile, so that overlapping tiles stay right.
 //
 //===----------------------------------------------------------------------===//
-#include "kernel/cost.h"
+#include "kernel/contract.h"
 
 #include <string.h>
 
-#define FE_TILE_CYCLES 8 // to begin and end a tile, beside its results
+#define FE_TILE_CYCLES 8   // to begin and end a tile, beside its results
+#define FE_WIDENED_ROWS 32 // from here on panels are widened before
 #define FE_MAX_SCRATCH (512 << 10) // bytes of stack that a schedule may ask for
-
-typedef enum b_form { B_ROWS, B_COLUMNS, B_PANELS } b_form;
-
-typedef struct contract {
-  fe_gen g;
-  fe_epilogue e;
-  fe_contract_plan p;
-  unsigned a, b; // arguments
-  b_form form;
-  bool trans_a;
-  bool collapsed; // the batch dims of A are rows: B has none
-  unsigned n_batch;
-  MlirType elem, acc; // of A and B; of sums
-  fe_dot dot;
-  int64_t width;   // of a panel
-  int64_t m, n, k; // FE_DYN when unknown
-  MlirValue M, N, K;
-  MlirValue n_panels, n_blocks;
-  MlirValue buffer;  // results for the epilogue's loop [rows][width]
-  MlirValue scratch; // packed block of B [k][width], flat
-  MlirValue waiting; // accumulators between blocks of K [tile][row][width]
-} contract;
-
-/// What a tile needs to know about where it works.
-typedef struct tile_place {
-  MlirValue batch[FE_MAX_RANK]; // subscripts of the batch dims
-  MlirValue a, b, dest;         // start of the matrices, in elements
-  MlirValue panel, column;      // number of the panel, its first column
-  MlirValue row, rows;          // of the block of rows
-  int64_t static_rows;          // FE_DYN when unknown
-  unsigned groups;              // panels done at once
-  unsigned vectors;             // of each panel
-  int64_t columns;              // valid columns of the panel; FE_DYN: unknown
-  MlirValue active;             // the same at run time; null: all
-  MlirValue b_memref, b_start;  // what the tiles read as B
-  MlirValue b_row;              // distance of its rows
-  MlirValue k_first, k_count;   // the block of K
-  MlirValue is_first, is_last;  // blocks of K, null without blocks
-} tile_place;
 
 static bool always_one(MlirValue memref, unsigned d) {
   return fe_static_dim(memref, d) == 1;
@@ -82,37 +49,11 @@ typedef struct tile {
   MlirValue *acc;           // [height][vectors]
 } tile;
 
-/// Valid columns from vector j of a panel on, when that vector is not full.
-static MlirValue active_in(contract *c, const tile_place *p, unsigned j) {
-  fe_ir *ir = c->g.ir;
-  unsigned in_panel = j % p->vectors;
-  int64_t first = (int64_t)in_panel * c->p.lanes;
-  if (fe_is_null(p->active) ||
-      (p->columns != FE_DYN && p->columns >= first + c->p.lanes))
-    return (MlirValue){0};
-  return fe_sub(ir, p->active, fe_index(ir, first));
-}
-
 /// Element offset of accumulator vector j within a row of panels.
-static int64_t vector_offset(const contract *c, const tile_place *p,
+static int64_t vector_offset(const fe_contract *c, const fe_tile_place *p,
                              unsigned j) {
   return (int64_t)(j / p->vectors) * c->width +
          (int64_t)(j % p->vectors) * c->p.lanes;
-}
-
-static MlirValue load_b(contract *c, const tile_place *p, MlirValue at,
-                        unsigned j) {
-  fe_ir *ir = c->g.ir;
-  unsigned group = j / p->vectors, in_panel = j % p->vectors;
-  if (group) // panels of a group are K rows apart
-    at = fe_add(ir, at,
-                fe_mul(ir, c->K, fe_index(ir, (int64_t)group * c->width)));
-  at = fe_add_static(ir, at, (int64_t)in_panel * c->p.lanes);
-  MlirValue active = active_in(c, p, j);
-  bool padded = c->form == B_PANELS || c->p.pack_b;
-  return padded || fe_is_null(active)
-             ? fe_vload(ir, c->p.lanes, p->b_memref, 1, &at)
-             : fe_vload_masked(ir, c->p.lanes, active, p->b_memref, 1, &at);
 }
 
 /// Lines ahead: with several tiles each fetches its share of the next panel,
@@ -132,17 +73,30 @@ typedef struct ahead {
 #define FE_ROWS_AHEAD 24
 #define FE_FEW_TILES 3
 
-static ahead plan_ahead(contract *c, const tile_place *p, const tile *t) {
+/// Bytes of a step of one column of constant B.
+static int64_t step_bytes(const fe_contract *c) {
+  return c->dots ? 4 : fe_dtype_bytes(fe_dtype_of_elem(c->b_elem));
+}
+
+/// Lines of the cache to be fetched for a row of a panel.
+static unsigned lines_of_row(const fe_contract *c, const fe_tile_place *p) {
+  int64_t row = (int64_t)p->vectors * c->p.lanes * step_bytes(c);
+  bool narrow = step_bytes(c) < c->elem_bytes;
+  return narrow ? (unsigned)((row + 63) / 64) : p->vectors;
+}
+
+static ahead plan_ahead(fe_contract *c, const fe_tile_place *p, const tile *t) {
   fe_ir *ir = c->g.ir;
-  int64_t line = 64 / (fe_dtype_bits(fe_dtype_of_elem(c->elem)) / 8);
+  int64_t line = 64 / step_bytes(c);
   ahead f = {.line = fe_index(ir, line)};
-  if (c->form != B_PANELS)
+  if (c->form != FE_B_PANELS)
     return f;
   int64_t rows = p->static_rows;
-  if (rows != FE_DYN && rows <= c->p.rows) {
+  if (!c->p.pack_b && rows != FE_DYN && rows <= c->p.rows) {
+    int64_t rows_ahead = FE_ROWS_AHEAD * (c->elem_bytes / step_bytes(c));
     f.own = true;
-    f.lines = t->vectors;
-    f.start = fe_add_static(ir, p->b_start, FE_ROWS_AHEAD * c->width);
+    f.lines = lines_of_row(c, p) * p->groups;
+    f.start = fe_add_static(ir, p->b_start, rows_ahead * c->width);
     f.step = fe_index(ir, c->width);
     return f;
   }
@@ -158,23 +112,26 @@ static ahead plan_ahead(contract *c, const tile_place *p, const tile *t) {
     f.lines = (unsigned)((c->width + line - 1) / line);
     f.step = fe_min(ir, fe_ceildiv(ir, share, fe_index(ir, f.lines)), f.line);
   }
-  MlirValue panel = fe_mul(ir, c->K, fe_index(ir, c->width));
+  // What follows a copied block is the next one.
+  MlirValue count = c->p.pack_b ? p->k_count : c->K;
+  MlirValue panel = fe_mul(ir, count, fe_index(ir, c->width));
   f.line = fe_divu(ir, panel, fe_index(ir, (int64_t)f.lines * f.turns));
   // Tiles of this height before this one, each K steps.
   MlirValue before =
       fe_divu(ir, fe_sub(ir, t->row, p->row), fe_index(ir, t->height));
-  MlirValue steps = fe_divu(ir, c->K, fe_index(ir, f.turns));
-  f.start = fe_add(ir, fe_add(ir, p->b_start, panel),
+  MlirValue steps = fe_divu(ir, count, fe_index(ir, f.turns));
+  f.start = fe_add(ir, fe_add(ir, p->b_source, panel),
                    fe_mul(ir, before, fe_mul(ir, steps, f.step)));
   return f;
 }
 
-static void fetch_ahead(contract *c, const tile_place *p, const ahead *f,
+static void fetch_ahead(fe_contract *c, const fe_tile_place *p, const ahead *f,
                         MlirValue k) {
   fe_ir *ir = c->g.ir;
   if (!f->lines)
     return;
   MlirValue at = f->start;
+  unsigned each = lines_of_row(c, p);
   if (f->own) {
     at = fe_add(ir, at, fe_mul(ir, k, f->step));
   } else {
@@ -185,24 +142,24 @@ static void fetch_ahead(contract *c, const tile_place *p, const ahead *f,
   }
   for (unsigned i = 0; i < f->lines; ++i) {
     MlirValue line = at;
-    unsigned number = f->own ? i % p->vectors : i;
-    if (f->own && i / p->vectors) // of a panel beside
-      line = fe_add(ir, at,
-                    fe_mul(ir, c->K, fe_index(ir, i / p->vectors * c->width)));
+    unsigned number = f->own ? i % each : i;
+    if (f->own && i / each) // of a panel beside
+      line =
+          fe_add(ir, at, fe_mul(ir, c->K, fe_index(ir, i / each * c->width)));
     line = fe_add(ir, line, fe_mul(ir, fe_index(ir, number), f->line));
-    fe_prefetch(ir, p->b_memref, line, 2);
+    fe_prefetch(ir, c->g.flat[c->b], fe_contract_element(c, line), 2);
   }
 }
 
 /// Step k (from 0, within the block of K) on the accumulators.
-static void step(contract *c, const tile_place *p, const tile *t,
+static void step(fe_contract *c, const fe_tile_place *p, const tile *t,
                  const ahead *f, MlirValue k, MlirValue *acc) {
   fe_ir *ir = c->g.ir;
   fetch_ahead(c, p, f, k);
   MlirValue b_at = fe_add(ir, p->b_start, fe_mul(ir, k, p->b_row));
   MlirValue b[32];
   for (unsigned j = 0; j < t->vectors; ++j)
-    b[j] = load_b(c, p, b_at, j);
+    b[j] = fe_contract_load_b(c, p, b_at, j);
   MlirValue in_k = fe_add(ir, k, p->k_first);
   for (unsigned i = 0; i < t->height; ++i) {
     MlirValue row = fe_add_static(ir, t->row, i), at;
@@ -210,17 +167,16 @@ static void step(contract *c, const tile_place *p, const tile *t,
       at = fe_add(ir, fe_mul(ir, in_k, c->M), row);
     else
       at = fe_add(ir, fe_mul(ir, row, c->K), in_k);
-    at = fe_add(ir, p->a, at);
-    MlirValue x = fe_load(ir, c->g.flat[c->a], 1, &at);
-    x = fe_splat(ir, x, c->p.lanes);
+    at = fe_add(ir, p->a, fe_contract_element(c, at));
+    MlirValue x = fe_contract_splat_a(c, at);
     for (unsigned j = 0; j < t->vectors; ++j) {
       MlirValue *to = &acc[i * t->vectors + j];
-      *to = fe_vdot(&c->g, c->dot, x, b[j], *to);
+      *to = fe_contract_product(c, x, b[j], *to);
     }
   }
 }
 
-static MlirValue waiting_at(contract *c, const tile *t, unsigned i,
+static MlirValue waiting_at(fe_contract *c, const tile *t, unsigned i,
                             unsigned j) {
   fe_ir *ir = c->g.ir;
   int64_t size = (int64_t)c->p.rows * c->width;
@@ -229,10 +185,10 @@ static MlirValue waiting_at(contract *c, const tile *t, unsigned i,
 }
 
 /// Zeros, or what the tile had after the block of K before.
-static void start_values(contract *c, const tile_place *p, tile *t) {
+static void start_values(fe_contract *c, const fe_tile_place *p, tile *t) {
   fe_ir *ir = c->g.ir;
   unsigned n = t->height * t->vectors;
-  MlirType vec = fe_vector_type(ir, c->p.lanes, c->acc);
+  MlirType vec = fe_vector_type(ir, c->p.lanes, c->elem);
   MlirValue zero = fe_number(ir, vec, 0);
   for (unsigned i = 0; i < n; ++i)
     t->acc[i] = zero;
@@ -254,15 +210,15 @@ static void start_values(contract *c, const tile_place *p, tile *t) {
 }
 
 typedef struct row_place {
-  contract *c;
-  const tile_place *p;
+  fe_contract *c;
+  const fe_tile_place *p;
   const tile *t;
 } row_place;
 
 /// Position of the tile's row `row` in the result, first column of the panel.
 static void place_row(void *user, MlirValue row, fe_coords *out) {
   const row_place *r = user;
-  contract *c = r->c;
+  fe_contract *c = r->c;
   fe_ir *ir = c->g.ir;
   unsigned rank = c->g.rank;
   MlirValue m = fe_add(ir, r->t->row, row);
@@ -283,7 +239,7 @@ static void place_row(void *user, MlirValue row, fe_coords *out) {
 }
 
 /// Cheap part of the epilogue, then the destination, or the buffer for a loop.
-static void finish(contract *c, const tile_place *p, tile *t) {
+static void finish(fe_contract *c, const fe_tile_place *p, tile *t) {
   fe_ir *ir = c->g.ir;
   bool loop = fe_epilogue_has_loop(&c->e);
   MlirValue dest = c->g.flat[c->g.n_args - 1];
@@ -296,7 +252,7 @@ static void finish(contract *c, const tile_place *p, tile *t) {
       int64_t offset = vector_offset(c, p, j);
       at.flat = fe_add_static(ir, row.flat, offset);
       at.at[c->g.rank - 1] = fe_add_static(ir, row.at[c->g.rank - 1], offset);
-      MlirValue active = active_in(c, p, j);
+      MlirValue active = fe_contract_active(c, p, j);
       MlirValue *v = &t->acc[i * t->vectors + j];
       *v = fe_epilogue_vector(&c->e, *v, c->p.lanes, active, &at);
       if (loop) {
@@ -317,7 +273,7 @@ static void finish(contract *c, const tile_place *p, tile *t) {
                    place_row, &r);
 }
 
-static void emit_tile(contract *c, const tile_place *p, unsigned height,
+static void emit_tile(fe_contract *c, const fe_tile_place *p, unsigned height,
                       MlirValue row, MlirValue number) {
   fe_ir *ir = c->g.ir;
   tile t = {.height = height,
@@ -353,8 +309,8 @@ static void emit_tile(contract *c, const tile_place *p, unsigned height,
 }
 
 typedef struct tile_user {
-  contract *c;
-  const tile_place *p;
+  fe_contract *c;
+  const fe_tile_place *p;
 } tile_user;
 
 static void one_tile(void *user, unsigned height, MlirValue row,
@@ -363,87 +319,19 @@ static void one_tile(void *user, unsigned height, MlirValue row,
   emit_tile(u->c, u->p, height, fe_add(u->c->g.ir, u->p->row, row), number);
 }
 
-//===-- B in scratch memory -------------------------------------------------//
-
-/// Copies rows [k_first, k_first + k_count) of a panel of row-major B.
-static void pack_rows(contract *c, const tile_place *p) {
-  fe_ir *ir = c->g.ir;
-  fe_region r = fe_loop(ir, p->k_count);
-  MlirValue k = fe_add(ir, p->k_first, r.iv);
-  MlirValue from = fe_add(ir, fe_add(ir, p->b, p->column), fe_mul(ir, k, c->N));
-  MlirValue to = fe_mul(ir, r.iv, fe_index(ir, c->width));
-  for (unsigned j = 0; j < p->vectors; ++j) {
-    int64_t offset = (int64_t)j * c->p.lanes;
-    MlirValue at = fe_add_static(ir, from, offset), active = active_in(c, p, j);
-    MlirValue v =
-        fe_is_null(active)
-            ? fe_vload(ir, c->p.lanes, c->g.flat[c->b], 1, &at)
-            : fe_vload_masked(ir, c->p.lanes, active, c->g.flat[c->b], 1, &at);
-    at = fe_add_static(ir, to, offset);
-    fe_vstore(ir, v, c->scratch, 1, &at);
-  }
-  fe_loop_end(ir, &r);
-}
-
-/// A square of transposed B: lanes columns from j on, lanes values of k from
-/// `k` on, of which `count` (null: all) are wanted. Columns that are not there
-/// repeat the last one: results of those are not stored, and masked loads are
-/// very slow where no memory is.
-static void pack_square(contract *c, const tile_place *p, MlirValue j,
-                        MlirValue k, MlirValue count) {
-  fe_ir *ir = c->g.ir;
-  unsigned n = c->p.lanes;
-  MlirValue rows[64], m = c->g.flat[c->b];
-  for (unsigned i = 0; i < n; ++i) {
-    MlirValue column = fe_add(ir, p->column, fe_add_static(ir, j, i));
-    if (!fe_is_null(p->active))
-      column = fe_min(ir, column, fe_add_static(ir, c->N, -1));
-    MlirValue at = fe_mul(ir, column, c->K);
-    at = fe_add(ir, fe_add(ir, p->b, at), fe_add(ir, p->k_first, k));
-    rows[i] = fe_is_null(count) ? fe_vload(ir, n, m, 1, &at)
-                                : fe_vload_masked(ir, n, count, m, 1, &at);
-  }
-  fe_vtranspose(ir, n, rows);
-  for (unsigned i = 0; i < n; ++i) {
-    MlirValue at = fe_mul(ir, fe_add_static(ir, k, i), fe_index(ir, c->width));
-    at = fe_add(ir, at, j);
-    fe_vstore(ir, rows[i], c->scratch, 1, &at);
-  }
-}
-
-static void pack_columns(contract *c, const tile_place *p) {
-  fe_ir *ir = c->g.ir;
-  MlirValue n = fe_index(ir, c->p.lanes);
-  fe_region outer = fe_loop(ir, fe_index(ir, p->vectors));
-  MlirValue j = fe_mul(ir, outer.iv, n);
-  MlirValue squares = fe_divu(ir, p->k_count, n);
-  fe_region inner = fe_loop(ir, squares);
-  pack_square(c, p, j, fe_mul(ir, inner.iv, n), (MlirValue){0});
-  fe_loop_end(ir, &inner);
-  if (c->k == FE_DYN || c->k % c->p.lanes) {
-    MlirValue done = fe_mul(ir, squares, n);
-    MlirValue left = fe_sub(ir, p->k_count, done);
-    fe_region rest = fe_if_begin(ir, fe_cmp(ir, FE_GT, left, fe_index(ir, 0)),
-                                 0, NULL, false);
-    pack_square(c, p, j, done, left);
-    fe_if_end(ir, &rest, 0, NULL);
-  }
-  fe_loop_end(ir, &outer);
-}
-
 //===-- Items ---------------------------------------------------------------//
 
 /// All of K, or its blocks, for one panel and block of rows.
-static void all_of_k(contract *c, tile_place *p) {
+static void all_of_k(fe_contract *c, fe_tile_place *p) {
   fe_ir *ir = c->g.ir;
   MlirValue zero = fe_index(ir, 0), width = fe_index(ir, c->width);
   p->k_first = zero;
   p->k_count = c->K;
   p->b_memref = c->g.flat[c->b];
-  p->b_row = c->form == B_PANELS || c->p.pack_b ? width : c->N;
-  if (c->form == B_PANELS)
-    p->b_start =
-        fe_add(ir, p->b, fe_mul(ir, p->panel, fe_mul(ir, c->K, width)));
+  p->b_row = c->form == FE_B_PANELS || c->p.pack_b ? width : c->N;
+  if (c->form == FE_B_PANELS)
+    p->b_start = fe_add(ir, c->dots ? fe_divu(ir, p->b, fe_index(ir, 2)) : p->b,
+                        fe_mul(ir, p->panel, fe_mul(ir, c->K, width)));
   else
     p->b_start = fe_add(ir, p->b, p->column);
   MlirValue panel_start = p->b_start;
@@ -460,11 +348,9 @@ static void all_of_k(contract *c, tile_place *p) {
     p->is_last = fe_cmp(ir, FE_LE, left, size);
     p->b_start = fe_add(ir, panel_start, fe_mul(ir, r.iv, p->b_row));
   }
+  p->b_source = p->b_start;
   if (c->p.pack_b) {
-    if (c->form == B_COLUMNS)
-      pack_columns(c, p);
-    else
-      pack_rows(c, p);
+    fe_contract_copy_b(c, p);
     p->b_memref = c->scratch;
     p->b_start = zero;
   }
@@ -476,7 +362,7 @@ static void all_of_k(contract *c, tile_place *p) {
 
 /// A panel with all columns, or the last one with `columns` (FE_DYN: as many
 /// as there are).
-static void one_panel(contract *c, tile_place p, bool full) {
+static void one_panel(fe_contract *c, fe_tile_place p, bool full) {
   fe_ir *ir = c->g.ir;
   p.vectors = c->p.vectors;
   p.columns = c->width * p.groups;
@@ -494,7 +380,7 @@ static void one_panel(contract *c, tile_place p, bool full) {
 }
 
 /// Chooses between the two at run time where both are possible.
-static void any_panel(contract *c, const tile_place *p) {
+static void any_panel(fe_contract *c, const fe_tile_place *p) {
   fe_ir *ir = c->g.ir;
   bool some_full = c->n == FE_DYN || c->n >= c->width;
   bool some_rest = c->n == FE_DYN || c->n % c->width;
@@ -512,7 +398,7 @@ static void any_panel(contract *c, const tile_place *p) {
 
 /// Offset of the matrix with the given batch subscripts in argument `arg`,
 /// whose matrices have the last `inner` dims; dims of size 1 are broadcast.
-static MlirValue matrix_start(contract *c, unsigned arg, unsigned inner,
+static MlirValue matrix_start(fe_contract *c, unsigned arg, unsigned inner,
                               const MlirValue *batch) {
   fe_ir *ir = c->g.ir;
   MlirValue m = c->g.arg[arg], at = fe_index(ir, 0);
@@ -532,9 +418,9 @@ static MlirValue matrix_start(contract *c, unsigned arg, unsigned inner,
 }
 
 /// Takes the number of an item apart and does it.
-static void one_item(contract *c, MlirValue item, unsigned groups) {
+static void one_item(fe_contract *c, MlirValue item, unsigned groups) {
   fe_ir *ir = c->g.ir;
-  tile_place p = {.groups = groups};
+  fe_tile_place p = {.groups = groups};
   p.panel = fe_remu(ir, item, c->n_panels);
   MlirValue rest = fe_divu(ir, item, c->n_panels);
   MlirValue block = fe_remu(ir, rest, c->n_blocks);
@@ -546,7 +432,7 @@ static void one_item(contract *c, MlirValue item, unsigned groups) {
   }
   p.column = fe_mul(ir, p.panel, fe_index(ir, c->width));
   p.a = c->collapsed ? fe_index(ir, 0) : matrix_start(c, c->a, 2, p.batch);
-  p.b = matrix_start(c, c->b, c->form == B_PANELS ? 3 : 2, p.batch);
+  p.b = matrix_start(c, c->b, c->form == FE_B_PANELS ? 3 : 2, p.batch);
   p.dest = c->collapsed ? fe_index(ir, 0)
                         : matrix_start(c, c->g.n_args - 1, 2, p.batch);
   MlirValue size = fe_index(ir, c->p.row_block);
@@ -563,7 +449,7 @@ static void one_item(contract *c, MlirValue item, unsigned groups) {
     any_panel(c, &p);
 }
 
-static void items(contract *c, MlirValue first, MlirValue last) {
+static void items(fe_contract *c, MlirValue first, MlirValue last) {
   fe_ir *ir = c->g.ir;
   fe_region r = fe_for_begin(ir, first, last, fe_index(ir, 1), 0, NULL);
   one_item(c, r.iv, 1);
@@ -571,12 +457,16 @@ static void items(contract *c, MlirValue first, MlirValue last) {
 }
 
 /// `rows` rows only: several panels at once, as many streams from memory.
-static void few_rows(contract *c, int64_t rows) {
+static void few_rows(fe_contract *c, int64_t rows) {
   fe_ir *ir = c->g.ir;
-  contract few = *c;
+  fe_contract few = *c;
   few.m = few.p.row_block = rows;
   few.M = fe_index(ir, rows);
   few.n_blocks = fe_index(ir, 1);
+  if (few.form == FE_B_PANELS && few.p.pack_b) { // read once: no copy
+    few.p.pack_b = false;
+    few.p.k_block = 0;
+  }
   MlirValue full = fe_index(ir, c->n / c->width);
   MlirValue last = fe_min(ir, c->g.end, full);
   MlirValue step = fe_index(ir, c->p.panels), zero = fe_index(ir, 0);
@@ -590,12 +480,12 @@ static void few_rows(contract *c, int64_t rows) {
 }
 
 /// Whether few rows are done with several panels at once.
-static bool several_panels(const contract *c) {
+static bool several_panels(const fe_contract *c) {
   bool one_matrix = c->collapsed || c->n_batch == 0;
   return c->p.panels > 1 && one_matrix && c->n >= c->width * c->p.panels;
 }
 
-static void all_items(contract *c) {
+static void all_items(fe_contract *c) {
   fe_ir *ir = c->g.ir;
   if (!several_panels(c)) {
     items(c, c->g.begin, c->g.end);
@@ -615,13 +505,57 @@ static void all_items(contract *c) {
 
 //===-- The kernel ----------------------------------------------------------//
 
-static fe_status bad(contract *c, const char *what) {
+static fe_status bad(fe_contract *c, const char *what) {
   fe_error(c->g.ir->diags, (fe_where){0}, NULL, "krnl.contract: %s", what);
   return fe_gen_abandon(&c->g);
 }
 
+/// All f64, or sums of f32: of f32 by f32, f16 or bf16, or of bf16 by bf16 or
+/// f32, which is rounded to it. Or integers, several to an element.
+static bool read_types(fe_contract *c, MlirType a) {
+  fe_ir *ir = c->g.ir;
+  if (fe_op_is(c->g.root, "krnl.integer_contract")) {
+    c->dot = fe_dot_named(fe_attr_str(ir->arena, c->g.root, "dot", ""));
+    return c->dot != FE_DOT_NONE && mlirTypeEqual(a, ir->i32) &&
+           mlirTypeEqual(c->b_elem, ir->i32) && mlirTypeEqual(c->elem, ir->i32);
+  }
+  c->dots = mlirTypeEqual(a, ir->bf16);
+  if (mlirTypeEqual(c->elem, ir->f64))
+    return mlirTypeEqual(a, ir->f64) && mlirTypeEqual(c->b_elem, ir->f64);
+  bool f32 = mlirTypeEqual(c->b_elem, ir->f32);
+  bool bf16 = mlirTypeEqual(c->b_elem, ir->bf16);
+  bool f16 = mlirTypeEqual(c->b_elem, ir->f16);
+  if (!mlirTypeEqual(c->elem, ir->f32))
+    return false;
+  if (!c->dots)
+    return mlirTypeEqual(a, ir->f32) && (f32 || bf16 || f16);
+  return c->g.target->bf16 && !c->trans_a &&
+         (bf16 || (f32 && c->form != FE_B_PANELS));
+}
+
+/// K of both operands; a pair of elements is one step.
+static void read_depth(fe_contract *c) {
+  fe_ir *ir = c->g.ir;
+  MlirValue a = c->g.arg[c->a], b = c->g.arg[c->b];
+  unsigned k_dim = fe_rank(a) - (c->trans_a ? 2 : 1), b_rank = fe_rank(b);
+  c->k = fe_static_dim(a, k_dim);
+  c->K = fe_dim(ir, a, k_dim);
+  if (c->dots) {
+    c->k = c->k == FE_DYN ? FE_DYN : c->k / 2;
+    c->K = fe_divu(ir, c->K, fe_index(ir, 2));
+  }
+  if (c->form == FE_B_PANELS) { // of constants, a's size may be unknown
+    c->k = fe_static_dim(b, b_rank - 2);
+    c->K = fe_dim(ir, b, b_rank - 2);
+    return;
+  }
+  unsigned d = b_rank - (c->form == FE_B_ROWS ? 2 : 1);
+  c->k_elements = c->dots ? fe_static_dim(b, d) : c->k;
+  c->K_elements = c->dots ? fe_dim(ir, b, d) : c->K;
+}
+
 /// Attributes, forms and sizes.
-static fe_status read_shapes(contract *c) {
+static fe_status read_shapes(fe_contract *c) {
   fe_gen *g = &c->g;
   fe_ir *ir = g->ir;
   static const char *const forms[] = {"rows", "columns", "panels"};
@@ -636,22 +570,16 @@ static fe_status read_shapes(contract *c) {
     ++f;
   if (f == FE_COUNT(forms))
     return bad(c, "unknown form of b");
-  c->form = (b_form)f;
+  c->form = (fe_b_form)f;
   c->trans_a = fe_attr_i64(g->root, "trans_a", 0) != 0;
   MlirValue a = g->arg[c->a], b = g->arg[c->b];
-  c->elem = fe_elem_of(a);
-  c->acc = fe_elem_of(fe_result(g->root, 0));
-  if (integers) {
-    c->dot = fe_dot_named(fe_attr_str(ir->arena, g->root, "dot", ""));
-    if (c->dot == FE_DOT_NONE || !mlirTypeEqual(c->elem, ir->i32) ||
-        !mlirTypeEqual(c->acc, ir->i32))
-      return bad(c, "integers of unknown form");
-  } else if (!mlirTypeEqual(c->elem, ir->f32) &&
-             !mlirTypeEqual(c->elem, ir->f64)) {
-    return bad(c, "element type is neither f32 nor f64");
-  }
+  c->elem = fe_elem_of(fe_result(g->root, 0));
+  c->b_elem = fe_elem_of(b);
+  c->elem_bytes = fe_dtype_bytes(fe_dtype_of_elem(c->elem));
+  if (!read_types(c, fe_elem_of(a)))
+    return bad(c, "these element types do not go together");
   unsigned a_rank = fe_rank(a), b_rank = fe_rank(b);
-  unsigned inner = c->form == B_PANELS ? 3 : 2;
+  unsigned inner = c->form == FE_B_PANELS ? 3 : 2;
   if (g->rank < 2 || a_rank < 2 || b_rank < inner || a_rank > g->rank ||
       b_rank - inner > g->rank - 2)
     return bad(c, "ranks do not fit");
@@ -668,32 +596,26 @@ static fe_status read_shapes(contract *c) {
     c->m = size == FE_DYN || c->m == FE_DYN ? FE_DYN : c->m * size;
     c->M = fe_mul(ir, c->M, fe_dim(ir, g->dest, d));
   }
-  unsigned k_dim = c->trans_a ? a_rank - 2 : a_rank - 1;
-  c->k = fe_static_dim(a, k_dim);
-  c->K = fe_dim(ir, a, k_dim);
-  if (c->form == B_PANELS) { // of constants, a's size may be unknown
-    c->k = fe_static_dim(b, b_rank - 2);
-    c->K = fe_dim(ir, b, b_rank - 2);
-  }
+  read_depth(c);
   c->n = fe_static_dim(g->dest, g->rank - 1);
   c->N = fe_dim(ir, g->dest, g->rank - 1);
-  if (c->dot == FE_DOT_NONE && c->form == B_PANELS &&
+  if (c->dot == FE_DOT_NONE && c->form == FE_B_PANELS &&
       (c->n == FE_DYN || c->k == FE_DYN))
     return bad(c, "constant panels of unknown size");
   return FE_OK;
 }
 
 /// Elements of the packed block of B, and of what waits between blocks of K.
-static int64_t scratch_size(const contract *c) {
+static int64_t scratch_size(const fe_contract *c) {
   int64_t k = c->p.k_block ? c->p.k_block : c->k;
   return (k + c->p.lanes) * c->width;
 }
-static int64_t waiting_size(const contract *c) {
+static int64_t waiting_size(const fe_contract *c) {
   return fe_tiles_most(c->p.rows, c->p.row_block) * c->p.rows * c->width;
 }
 
 /// Scratch memory of the plan, on the stack.
-static void allocate(contract *c) {
+static void allocate(fe_contract *c) {
   fe_ir *ir = c->g.ir;
   int64_t rows = c->p.rows;
   if (fe_epilogue_has_loop(&c->e)) {
@@ -702,16 +624,17 @@ static void allocate(contract *c) {
     c->buffer = fe_alloca(ir, fe_memref_type(ir, c->e.mid, 2, size));
   }
   if (c->p.pack_b) {
-    int64_t size = scratch_size(c);
-    c->scratch = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
+    int64_t size = scratch_size(c) * (c->dots ? 2 : 1);
+    MlirType elem = c->dots ? ir->bf16 : c->elem;
+    c->scratch = fe_alloca(ir, fe_memref_type(ir, elem, 1, &size));
   }
   if (c->p.k_block) {
     int64_t size = waiting_size(c);
-    c->waiting = fe_alloca(ir, fe_memref_type(ir, c->acc, 1, &size));
+    c->waiting = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
   }
 }
 
-static void set_extent(contract *c) {
+static void set_extent(fe_contract *c) {
   fe_gen *g = &c->g;
   fe_ir *ir = g->ir;
   unsigned dest = g->n_args - 1, a_rank = fe_rank(g->arg[c->a]);
@@ -727,7 +650,7 @@ static void set_extent(contract *c) {
   count = fe_dim_mul(count, fe_dim_ceildiv(m, block));
   count = fe_dim_mul(count, fe_dim_ceildiv(n, width));
   MlirAffineExpr rows = c->m == FE_DYN ? m : block;
-  fe_gen_explain(g, fe_dot_explain(c->dot),
+  fe_gen_explain(g, c->dots ? "dot products" : fe_dot_explain(c->dot),
                  fe_contract_explain(ir->arena, &c->p));
   // What is not whole tiles makes all of them a little lower.
   int64_t height = c->p.rows, tiles = (c->p.row_block + height - 1) / height;
@@ -740,14 +663,15 @@ static void set_extent(contract *c) {
                                 .steps = c->p.k_block     ? c->p.k_block
                                          : c->k == FE_DYN ? 0
                                                           : c->k,
-                                .extra = height * vectors + FE_TILE_CYCLES});
+                                .extra = height * vectors + FE_TILE_CYCLES,
+                                .products = c->dots ? 2 : 1});
   MlirAffineExpr cost = fe_dim_mul(fe_dim_mul(rows, k), width);
   fe_gen_end(g, count, fe_dim_mul(cost, fe_dim_const(g->ir, 2)));
 }
 
 /// The plan as knobs. A block of rows is made of whole tiles where the number
 /// of rows is not known.
-static fe_status schedule(contract *c) {
+static fe_status schedule(fe_contract *c) {
   int64_t rows = c->p.rows, row_block = c->p.row_block, k_block = c->p.k_block;
   const fe_knob knobs[] = {
       {"rows", &rows}, {"row_block", &row_block}, {"k_block", &k_block}};
@@ -765,7 +689,7 @@ static fe_status schedule(contract *c) {
   if (c->p.pack_b && !k_block && c->k == FE_DYN)
     return fe_schedule_refuse(&c->g, "K is not known when compiling and B is "
                                      "packed: k_block must not be 0");
-  int64_t bytes = fe_dtype_bits(fe_dtype_of_elem(c->elem)) / 8;
+  int64_t bytes = c->elem_bytes;
   int64_t stack =
       (c->p.pack_b ? scratch_size(c) : 0) + (k_block ? waiting_size(c) : 0);
   if (stack > FE_MAX_SCRATCH / bytes)
@@ -774,19 +698,33 @@ static fe_status schedule(contract *c) {
   return FE_OK;
 }
 
+/// Whether blocks of B are copied for other reasons than where they lie: rows
+/// become pairs, panels are widened for more than a few rows of A.
+static bool is_copied(const fe_contract *c) {
+  if (c->form != FE_B_PANELS)
+    return c->dots;
+  return !c->dots && !mlirTypeEqual(c->b_elem, c->elem) &&
+         (c->m == FE_DYN || c->m >= FE_WIDENED_ROWS);
+}
+
 fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
                                MlirModule module, MlirOperation func) {
-  contract c = {0};
+  fe_contract c = {0};
   if (fe_gen_begin(&c.g, ir, target, module, func) || read_shapes(&c))
     return FE_FAILED;
-  unsigned bits = fe_dtype_bits(fe_dtype_of_elem(c.elem));
-  c.p = fe_contract_choose(target, bits, c.m, c.n, c.k, c.form == B_PANELS,
-                           c.form == B_COLUMNS);
+  unsigned bits = 8 * c.elem_bytes;
+  bool copied = is_copied(&c);
+  c.p = fe_contract_choose(target, bits, c.m, c.n, c.k,
+                           c.form == FE_B_PANELS && !copied,
+                           c.form == FE_B_COLUMNS || copied);
+  if (copied && c.form == FE_B_PANELS && c.m == FE_DYN)
+    c.p.panels = 4; // as where nothing is copied; see few_rows
   c.width = (int64_t)c.p.vectors * c.p.lanes;
   if (schedule(&c) != FE_OK)
     return fe_gen_abandon(&c.g);
   MlirValue b = c.g.arg[c.b];
-  if (c.form == B_PANELS && fe_static_dim(b, fe_rank(b) - 1) != c.width)
+  int64_t width_of_b = c.dots ? 2 * c.width : c.width;
+  if (c.form == FE_B_PANELS && fe_static_dim(b, fe_rank(b) - 1) != width_of_b)
     return bad(&c, "panels are not of the width of this target");
   MlirValue width = fe_index(ir, c.width);
   c.n_panels = fe_ceildiv(ir, c.N, width);

@@ -27,15 +27,16 @@ const char *const fe_cost_limit_names[] = {[FE_LIMIT_ARITHMETIC] = "arithmetic",
                                            [FE_LIMIT_MEMORY] = "memory"};
 
 void fe_gen_tile(fe_gen *g, fe_cost_tile t) {
-  int64_t v[4] = {t.rows, t.vectors, t.steps, t.extra};
-  fe_set_attr(g->ir, g->func, fe_at_i64s(g->ir, "krnl.tile", 4, v));
+  int64_t v[5] = {t.rows, t.vectors, t.steps, t.extra, t.products};
+  unsigned n = t.products > 1 ? 5 : 4;
+  fe_set_attr(g->ir, g->func, fe_at_i64s(g->ir, "krnl.tile", n, v));
 }
 
 fe_cost_tile fe_cost_tile_of(MlirOperation func) {
-  int64_t v[4] = {0};
-  if (fe_attr_i64s(func, "krnl.tile", v, 4) != 4)
+  int64_t v[5] = {0};
+  if (fe_attr_i64s(func, "krnl.tile", v, 5) < 4)
     return (fe_cost_tile){0};
-  return (fe_cost_tile){v[0], v[1], v[2], v[3]};
+  return (fe_cost_tile){v[0], v[1], v[2], v[3], v[4]};
 }
 
 /// Whether no symbol in it is unknown.
@@ -92,6 +93,10 @@ double fe_cost_peak(const fe_target *t, unsigned elem_bits) {
   return lanes * t->fma_units * (t->fma ? 2 : 1);
 }
 
+double fe_cost_products(const fe_cost_work *work) {
+  return work->tile.products > 1 ? (double)work->tile.products : 1;
+}
+
 /// Part of the peak that the inner loop reaches.
 static double efficiency(const fe_target *t, const fe_cost_tile *tile,
                          fe_cost_limit *limit) {
@@ -132,7 +137,7 @@ static double transfer(const fe_target *t, double bytes, fe_cost_limit *limit) {
 
 fe_cost fe_cost_expected(const fe_target *t, const fe_cost_work *work) {
   fe_cost c = {0};
-  double peak = fe_cost_peak(t, work->elem_bits);
+  double peak = fe_cost_peak(t, work->elem_bits) * fe_cost_products(work);
   double arithmetic =
       work->operations / (peak * efficiency(t, &work->tile, &c.limit));
   fe_cost_limit level = FE_LIMIT_L2;

@@ -16,11 +16,12 @@
 /// The inner loop of a generator. Each of `steps` steps loads `vectors` vectors
 /// and `rows` scalars and makes rows * vectors multiply-adds; then the results
 /// of the tile take `extra` cycles. Written by fe_gen_tile, as the attribute
-/// `krnl.tile = array<i64: rows, vectors, steps, extra>`.
+/// `krnl.tile = array<i64: rows, vectors, steps, extra, products>`.
 typedef struct fe_cost_tile {
   int64_t rows, vectors; // 0: no such loop
   int64_t steps;         // 0: not known, many
   int64_t extra;
+  int64_t products; // of a lane in a multiply-add; 0: one
 } fe_cost_tile;
 void fe_gen_tile(fe_gen *g, fe_cost_tile tile);
 /// The tile of a kernel in memref form; rows = 0: it has none.
@@ -52,6 +53,9 @@ typedef struct fe_cost {
   fe_cost_limit limit;
 } fe_cost;
 fe_cost fe_cost_expected(const fe_target *t, const fe_cost_work *work);
+/// How many times the peak of its type a kernel may reach: more than one where
+/// an instruction adds several products to each lane.
+double fe_cost_products(const fe_cost_work *work);
 /// Most operations per cycle of one core, a multiply-add being two.
 double fe_cost_peak(const fe_target *t, unsigned elem_bits);
 

@@ -191,6 +191,13 @@ bool fe_limits_bytes(const fe_gen *g, unsigned lanes);
 /// even, plus `zero` (one number in all lanes; null: 0), limited.
 MlirValue fe_limited_bytes(const fe_gen *g, unsigned n, const MlirValue *v,
                            MlirValue zero, bool is_signed);
+/// To bf16 by the processor's instruction, which takes denormals as zero; for
+/// operands of products where the target has dot products of bf16.
+MlirValue fe_round_bf16(fe_ir *ir, MlirValue v);
+/// A vector of two bf16, again and again: `lanes` pairs.
+MlirValue fe_splat_pair(fe_ir *ir, MlirValue pair, unsigned lanes);
+/// acc + the products of both members of every pair, in f32.
+MlirValue fe_dot_bf16(const fe_gen *g, MlirValue acc, MlirValue a, MlirValue b);
 /// Lanes of `elem` in a vector register.
 unsigned fe_gen_lanes(const fe_gen *g, MlirType elem);
 /// Transposes n vectors of n lanes (n a power of two) by shuffles, in place.
@@ -260,5 +267,10 @@ fe_dot fe_dot_choose(const fe_target *t, unsigned *numbers);
 fe_blob *fe_contract_pack(fe_ir *ir, const fe_target *t, unsigned elem_bits,
                           const fe_blob *b, int64_t batch, int64_t k, int64_t n,
                           bool transposed);
+/// The same in elements of 16 bits: of f32 rounded to bf16, f16 and bf16 as
+/// they are. `pairs`: [..][ceil(K / 2)][width][2], as dot products take them.
+fe_blob *fe_contract_pack_half(fe_ir *ir, const fe_target *t, fe_dtype from,
+                               bool pairs, const fe_blob *b, int64_t batch,
+                               int64_t k, int64_t n, bool transposed);
 
 #endif

@@ -14,6 +14,39 @@ MlirValue fe_vfma(const fe_gen *g, MlirValue a, MlirValue b, MlirValue c) {
                         : fe_add(g->ir, fe_mul(g->ir, a, b), c);
 }
 
+MlirValue fe_round_bf16(fe_ir *ir, MlirValue v) {
+  MlirType t = mlirValueGetType(v);
+  if (mlirTypeEqual(fe_elem_of(v), ir->bf16))
+    return v;
+  return fe_first(FE_OP(ir, "arith.truncf", FE_VALUES(v),
+                        FE_TYPES(fe_type_like(ir, t, ir->bf16))));
+}
+
+MlirValue fe_splat_pair(fe_ir *ir, MlirValue pair, unsigned lanes) {
+  MlirValue word = fe_bitcast(ir, pair, fe_vector_type(ir, 1, ir->i32));
+  word = fe_first(
+      FE_OP(ir, "vector.extract", FE_VALUES(word), FE_TYPES(ir->i32),
+            FE_ATTRS(fe_at_i64s(ir, "static_position", 1, (int64_t[]){0}))));
+  return fe_bitcast(ir, fe_splat(ir, word, lanes),
+                    fe_vector_type(ir, 2 * (int64_t)lanes, ir->bf16));
+}
+
+MlirValue fe_dot_bf16(const fe_gen *g, MlirValue acc, MlirValue a,
+                      MlirValue b) {
+  fe_ir *ir = g->ir;
+  const char *name = fe_printf(ir->arena, "llvm.x86.avx512bf16.dpbf16ps.%u",
+                               g->target->vector_bits);
+  int32_t segments[2] = {3, 0};
+  MlirType type = mlirValueGetType(acc);
+  return fe_first(
+      FE_OP(ir, "llvm.call_intrinsic", FE_VALUES(acc, a, b), FE_TYPES(type),
+            FE_ATTRS(fe_at_str(ir, "intrin", name),
+                     fe_named(ir, "op_bundle_sizes",
+                              mlirDenseI32ArrayGet(ir->ctx, 0, NULL)),
+                     fe_named(ir, "operandSegmentSizes",
+                              mlirDenseI32ArrayGet(ir->ctx, 2, segments)))));
+}
+
 unsigned fe_gen_lanes(const fe_gen *g, MlirType elem) {
   unsigned bits = fe_dtype_bits(fe_dtype_of_elem(elem));
   unsigned lanes = bits ? g->target->vector_bits / bits : 4;

@@ -23,6 +23,8 @@ typedef struct fe_lowering {
   fe_map entry_dims;      // affine expr -> index value in the entry block
   fe_map sizes;           // lowered tensor -> MlirValue[rank]
   unsigned n_kernels;
+  bool bf16;      // operands of products may be rounded to it
+  fe_map rounded; // first operand of a product -> see half_product.c
 } fe_lowering;
 
 /// Binds fresh symbols that `like` (a value of the onnx phase) has alone as a

@@ -336,6 +336,11 @@ void fe_sizes_as_typed(fe_lower *l, MlirValue *sizes, const char *message);
 MlirValue fe_lower_contract(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
                             bool trans_b, fe_dtype t, unsigned rank,
                             const MlirValue *sizes);
+/// The same for what the model calls a matrix product, whose f32 operands the
+/// compilation may round to bf16 (--precision).
+MlirValue fe_lower_product(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
+                           bool trans_b, fe_dtype t, unsigned rank,
+                           const MlirValue *sizes);
 /// Dim i of the result is dim permutation[i] of `in`; sizes: of the result.
 MlirValue fe_lower_transpose(fe_lower *l, MlirValue in, unsigned rank,
                              const unsigned *permutation,

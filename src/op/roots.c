@@ -3,13 +3,14 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrix products of f32 and f64 become krnl.contract, those of other types a
+// Matrix products of floats become krnl.contract, those of other types a
 // generic with the loop over K outside that over N, so that the innermost loop
 // runs along rows of b and of the result.
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/kernel.h"
 #include "op/common.h"
+#include "op/half_product.h"
 #include "op/lowering.h"
 
 /// Constant b in panels; null when it is not constant.
@@ -147,11 +148,27 @@ static bool is_generic(MlirValue a, bool trans_a, MlirValue b, bool trans_b) {
          (fe_static_dim(a, ra - 2) == 1 && trans_b && !constant);
 }
 
+MlirValue fe_lower_product(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
+                           bool trans_b, fe_dtype t, unsigned rank,
+                           const MlirValue *sizes) {
+  if (t == FE_F32 && !is_generic(a, trans_a, b, trans_b)) {
+    MlirValue r = fe_half_product(l, a, trans_a, b, trans_b, t, rank, sizes);
+    if (!fe_is_null(r))
+      return r;
+  }
+  return fe_lower_contract(l, a, trans_a, b, trans_b, t, rank, sizes);
+}
+
 MlirValue fe_lower_contract(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
                             bool trans_b, fe_dtype t, unsigned rank,
                             const MlirValue *sizes) {
   if ((t == FE_F32 || t == FE_F64) && !is_generic(a, trans_a, b, trans_b))
     return contract_root(l, a, trans_a, b, trans_b, t, rank, sizes);
+  if ((t == FE_F16 || t == FE_BF16) && !is_generic(a, trans_a, b, trans_b)) {
+    MlirValue r = fe_half_product(l, a, trans_a, b, trans_b, t, rank, sizes);
+    if (!fe_is_null(r))
+      return r;
+  }
   return contract_generic(l, a, trans_a, b, trans_b, t, rank, sizes);
 }
 

@@ -152,6 +152,12 @@ static bool admitted(fe_ir *ir, MlirType t, bool integer) {
          (integer && (mlirTypeEqual(t, ir->i32) || mlirTypeEqual(t, ir->i8)));
 }
 
+/// A matrix product may end by rounding its result.
+static bool rounds(const fe_grouping *g, MlirOperation root, MlirType t) {
+  return fe_op_is(root, "krnl.contract") &&
+         (mlirTypeEqual(t, g->ir->bf16) || mlirTypeEqual(t, g->ir->f16));
+}
+
 /// Epilogue of a root: pointwise, over the root's result, other operands read
 /// at (a subset of) the same subscripts.
 static bool fits_epilogue(const fe_grouping *g, const fe_member *m,
@@ -167,9 +173,11 @@ static bool fits_epilogue(const fe_grouping *g, const fe_member *m,
   // Sums of integers become bytes or floats on the way; others are f32.
   bool integer = is_one_of(g->ops.at[group->root].op, gives_integers,
                            FE_COUNT(gives_integers));
+  MlirType to = fe_elem_of(fe_result(m->op, 0));
   if (group->members.n > MAX_EPILOGUE || fe_n_uses(v) != 1 ||
       !same_dims(v, fe_result(m->op, 0)) ||
-      !admitted(g->ir, fe_elem_of(fe_result(m->op, 0)), integer))
+      !(admitted(g->ir, to, integer) ||
+        rounds(g, g->ops.at[group->root].op, to)))
     return false;
   unsigned n_in = fe_n_operands(m->op) - 1;
   for (unsigned i = 0; i < n_in; i++) {

@@ -26,6 +26,8 @@ typedef struct fe_target {
   bool masks;      // masked loads and stores are cheap
   bool dot_u8s8;   // VNNI
   bool dot_s16;    // pmaddwd: sums of two products of 16 bits
+  bool bf16;       // rounds f32 to bf16 and multiplies pairs of it
+  bool dot_bf16;   // so fast that products of bf16 pay: not on Intel's cores
   bool half;       // converts between f16 and f32
   const char *has; // what a machine must have, "+a,+b" by LLVM's names
   /// A level, one of several for which an artifact may hold a model: FE_CPU_*

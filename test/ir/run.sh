@@ -1,11 +1,13 @@
 #!/bin/sh
 # run.sh FERRULE FILECHECK PASS FILE: the pass over FILE gives what the CHECK
 # lines in it say. With a line "// FAILS" the pass must refuse and the CHECK
-# lines are for its messages.
+# lines are for its messages. A line "// OPTIONS: .." has more options.
 set -eu
 ferrule=$1 filecheck=$2 pass=$3 file=$4
 status=0
-out=$("$ferrule" opt --passes="$pass" "$file" 2>&1) || status=$?
+options=$(sed -n 's,^// OPTIONS: ,,p' "$file")
+# shellcheck disable=SC2086 # several words
+out=$("$ferrule" opt --passes="$pass" $options "$file" 2>&1) || status=$?
 if grep -q '^// FAILS' "$file"; then
   [ "$status" -eq 0 ] && expected=false || expected=true
 else

@@ -573,7 +573,7 @@ static MlirValue product(attention *a, MlirValue x, MlirValue inner,
   bool same = fe_same(wide, a->rows);
   if (!same)
     x = fe_reshape(l, x, fe_elem_of(x), 4, as);
-  x = fe_lower_contract(l, x, false, b, trans_b, a->work, 4, sizes);
+  x = fe_lower_product(l, x, false, b, trans_b, a->work, 4, sizes);
   return same ? x : fe_reshape(l, x, fe_elem_of(x), 4, back);
 }
 

@@ -423,7 +423,7 @@ static bool by_contract(einsum *e, const labelled x[2], const term *out,
   sizes[rank++] = product_of_sizes(e, &m);
   sizes[rank++] = product_of_sizes(e, &n);
   MlirValue v =
-      fe_lower_contract(e->l, va, trans_a, vb, trans_b, e->type, rank, sizes);
+      fe_lower_product(e->l, va, trans_a, vb, trans_b, e->type, rank, sizes);
   const labels *lists[3] = {&batch, &m, &n};
   for (unsigned i = 0; i < 3; ++i)
     for (unsigned d = 0; d < lists[i]->n; ++d) {

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // All become one matrix product of operands of rank two or more
-// (fe_lower_contract); a vector gets a dim of size 1, which the result loses.
+// (fe_lower_product); a vector gets a dim of size 1, which the result loses.
 // A factor goes into the constant operand when there is one, else it is a
 // pointwise op behind the product, as is the addition of Gemm's C: both can be
 // done by the product's kernel.
@@ -108,7 +108,7 @@ static MlirValue lower_product(fe_lower *l, unsigned ia, unsigned ib) {
   }
   fe_matrices_prepare(l, &m);
   MlirValue r =
-      fe_lower_contract(l, m.a, m.trans_a, m.b, m.trans_b, t, m.rank, m.sizes);
+      fe_lower_product(l, m.a, m.trans_a, m.b, m.trans_b, t, m.rank, m.sizes);
   if (alpha != 1)
     r = fe_map1(l, r, t, t, scaled, &(scaling){t, alpha});
   return fe_matrices_result(l, &m, r);

@@ -1,0 +1,81 @@
+//===- contract.h - a matrix product being generated -------------*- C -*-===//
+//
+// Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Between contract.c, which writes the tiles, and contract_b.c, which knows how
+// B lies.
+//
+// A step of k is what one multiply-add takes of a row of A: an element, or,
+// where both operands are bf16, a pair of them (`dots`). Sizes and distances
+// along K are in steps, and a step of B's panels is as many bytes as an
+// accumulator.
+//
+//===----------------------------------------------------------------------===//
+#ifndef FE_KERNEL_CONTRACT_H
+#define FE_KERNEL_CONTRACT_H
+
+#include "kernel/cost.h"
+
+typedef enum fe_b_form { FE_B_ROWS, FE_B_COLUMNS, FE_B_PANELS } fe_b_form;
+
+typedef struct fe_contract {
+  fe_gen g;
+  fe_epilogue e;
+  fe_contract_plan p;
+  unsigned a, b; // arguments
+  fe_b_form form;
+  bool trans_a;
+  bool collapsed; // the batch dims of A are rows: B has none
+  unsigned n_batch;
+  bool dots;     // A is bf16: products of pairs
+  fe_dot dot;    // of elements that hold several integers
+  MlirType elem; // of the accumulators
+  unsigned elem_bytes;
+  MlirType b_elem; // of B, converted on the way when another
+  int64_t width;   // of a panel
+  int64_t m, n, k; // FE_DYN when unknown; k in steps
+  MlirValue M, N, K;
+  int64_t k_elements; // of B; may be odd in pairs
+  MlirValue K_elements;
+  MlirValue n_panels, n_blocks;
+  MlirValue buffer;  // results for the epilogue's loop [rows][width]
+  MlirValue scratch; // packed block of B [k][width], flat
+  MlirValue waiting; // accumulators between blocks of K [tile][row][width]
+} fe_contract;
+
+/// What a tile needs to know about where it works.
+typedef struct fe_tile_place {
+  MlirValue batch[FE_MAX_RANK]; // subscripts of the batch dims
+  MlirValue a, b, dest;         // start of the matrices, in elements
+  MlirValue panel, column;      // number of the panel, its first column
+  MlirValue row, rows;          // of the block of rows
+  int64_t static_rows;          // FE_DYN when unknown
+  unsigned groups;              // panels done at once
+  unsigned vectors;             // of each panel
+  int64_t columns;              // valid columns of the panel; FE_DYN: unknown
+  MlirValue active;             // the same at run time; null: all
+  MlirValue b_memref, b_start;  // what the tiles read as B; start in steps
+  MlirValue b_source;           // b_start before the block was copied
+  MlirValue b_row;              // distance of its rows
+  MlirValue k_first, k_count;   // the block of K
+  MlirValue is_first, is_last;  // blocks of K, null without blocks
+} fe_tile_place;
+
+/// Subscript of the first element of step `at` of an operand.
+MlirValue fe_contract_element(const fe_contract *c, MlirValue at);
+/// Valid columns from vector j of a panel on, when that vector is not full.
+MlirValue fe_contract_active(fe_contract *c, const fe_tile_place *p,
+                             unsigned j);
+/// Vector j of the row of B that begins at `at`, as a multiply-add takes it.
+MlirValue fe_contract_load_b(fe_contract *c, const fe_tile_place *p,
+                             MlirValue at, unsigned j);
+/// The step of A from element `at` on, for all columns.
+MlirValue fe_contract_splat_a(fe_contract *c, MlirValue at);
+/// Copies the block of K of the panel to scratch memory, as panels.
+void fe_contract_copy_b(fe_contract *c, const fe_tile_place *p);
+/// acc + a * b; `dots`: a and b are pairs.
+MlirValue fe_contract_product(fe_contract *c, MlirValue a, MlirValue b,
+                              MlirValue acc);
+
+#endif
