@@ -8,11 +8,21 @@
 // same part of the data kernel after kernel; a thread that is through takes
 // pieces of the others' ranges. Workers enter a job through a gate and the
 // caller closes it when nothing is left, so a worker that wakes up late is not
-// waited for. Idle workers spin for some 30 microseconds (the time between two
-// kernels of a model), then sleep on a condition variable.
+// waited for.
+//
+// Who waits spins for some 30 microseconds (the time between two kernels of a
+// model), then sleeps on a condition variable. To wake it takes about 10
+// microseconds of the one that does, and some 50 until it runs, so a worker
+// whose next job came soon after it fell asleep spins longer the next time, as
+// long as nobody else wants its processor. sched_yield would cost it its turn.
+//
+// A scheduler that finds no idle processor likes to put a thread that wakes up
+// on the processor of the one that woke it: the caller, which computes. There
+// it would wait until the job is done, and then take turns with the caller. So
+// workers may not run where the caller does, if there is room elsewhere.
 //
 //===----------------------------------------------------------------------===//
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE // processors of a thread
 #include "ferrule/model.h"
 
 #include <pthread.h>
@@ -24,7 +34,9 @@
 #include <time.h>
 
 #define SPIN_NS 30000
-#define PIECES 16 // a range is taken in that many pieces
+#define MAX_SPIN_NS 500000 // of a worker whose jobs come that soon
+#define PREEMPTED_NS 50000 // between two looks at the clock: others run here
+#define PIECES 16          // a range is taken in that many pieces
 
 // gate = job number << 16 | workers inside << 1 | open
 #define GATE_OPEN UINT64_C(1)
@@ -46,15 +58,19 @@ typedef struct worker {
 
 struct ferrule_pool {
   alignas(64) atomic_uint_fast64_t gate;
-  alignas(64) atomic_int sleepers;
-  atomic_bool stop;
+  alignas(64) atomic_bool sleepers;
+  atomic_bool stop, caller_sleeps;
   ferrule_body body;
   void *context;
   int threads;
+#ifdef __linux__
+  cpu_set_t processors; // that workers may run on
+  int processor;        // the caller's at its last job; -1: nobody cares
+#endif
   range *ranges;   // one per thread, 0 is the caller's
   worker *workers; // threads - 1
   pthread_mutex_t mutex;
-  pthread_cond_t wake;
+  pthread_cond_t wake, left; // a job; the workers
 };
 
 static void pause_cpu(void) {
@@ -103,35 +119,89 @@ static bool job_waits(ferrule_pool *p, uint64_t job) {
   return (gate & GATE_OPEN) && gate / GATE_JOB != job;
 }
 
+/// Until about the next job: it may be over before this thread runs.
 static void sleep_until_job(ferrule_pool *p, uint64_t job) {
   pthread_mutex_lock(&p->mutex);
-  atomic_fetch_add(&p->sleepers, 1);
-  while (!atomic_load(&p->stop) && !job_waits(p, job))
+  atomic_store(&p->sleepers, true);
+  if (!atomic_load(&p->stop) && !job_waits(p, job))
     pthread_cond_wait(&p->wake, &p->mutex);
-  atomic_fetch_sub(&p->sleepers, 1);
   pthread_mutex_unlock(&p->mutex);
+}
+
+static void leave(ferrule_pool *p) {
+  uint_fast64_t gate = atomic_fetch_sub(&p->gate, GATE_WORKER);
+  if ((gate & GATE_WORKERS) == GATE_WORKER && atomic_load(&p->caller_sleeps)) {
+    pthread_mutex_lock(&p->mutex);
+    pthread_cond_signal(&p->left);
+    pthread_mutex_unlock(&p->mutex);
+  }
+}
+
+static void wait_for_workers(ferrule_pool *p) {
+  int64_t since = 0;
+  for (unsigned spins = 0; atomic_load(&p->gate) & GATE_WORKERS; spins++) {
+    pause_cpu();
+    if (spins % 32)
+      continue;
+    int64_t now = now_ns();
+    since = since ? since : now;
+    if (now - since < SPIN_NS)
+      continue;
+    // Somebody else has a worker's processor, or wants this one.
+    pthread_mutex_lock(&p->mutex);
+    atomic_store(&p->caller_sleeps, true);
+    while (atomic_load(&p->gate) & GATE_WORKERS)
+      pthread_cond_wait(&p->left, &p->mutex);
+    atomic_store(&p->caller_sleeps, false);
+    pthread_mutex_unlock(&p->mutex);
+  }
 }
 
 static void *worker_main(void *arg) {
   worker *w = arg;
   ferrule_pool *p = w->pool;
   uint64_t job = 0;
-  int64_t idle_since = now_ns();
+  int64_t idle_since = now_ns(), last = idle_since, spin = SPIN_NS;
   for (unsigned spins = 1; !atomic_load(&p->stop); spins++) {
     if (try_enter(p, &job)) {
       work(p, w->index);
-      atomic_fetch_sub(&p->gate, GATE_WORKER);
-      idle_since = now_ns();
+      leave(p);
+      idle_since = last = now_ns();
       continue;
     }
     pause_cpu();
-    if (spins % 32 == 0 && now_ns() - idle_since > SPIN_NS) {
-      sleep_until_job(p, job);
-      idle_since = now_ns();
-    }
+    if (spins % 32)
+      continue;
+    int64_t now = now_ns();
+    bool preempted = now - last > PREEMPTED_NS;
+    last = now;
+    if (!preempted && now - idle_since < spin)
+      continue;
+    sleep_until_job(p, job);
+    last = now_ns();
+    bool soon = !preempted && last - idle_since < MAX_SPIN_NS;
+    spin = !soon ? SPIN_NS : 2 * spin < MAX_SPIN_NS ? 2 * spin : MAX_SPIN_NS;
+    idle_since = last;
   }
   return NULL;
 }
+
+#ifdef __linux__
+/// Keeps workers off the caller's processor.
+static void leave_processor(ferrule_pool *p) {
+  int processor = sched_getcpu();
+  if (p->processor < 0 || processor < 0 || processor == p->processor)
+    return;
+  p->processor = processor;
+  cpu_set_t others = p->processors;
+  if (processor < CPU_SETSIZE)
+    CPU_CLR((size_t)processor, &others);
+  for (int t = 0; t < p->threads - 1; t++)
+    pthread_setaffinity_np(p->workers[t].thread, sizeof others, &others);
+}
+#else
+static void leave_processor(ferrule_pool *p) { (void)p; }
+#endif
 
 static void pool_for(void *user, ferrule_body body, void *context, int64_t n) {
   ferrule_pool *p = user;
@@ -146,20 +216,18 @@ static void pool_for(void *user, ferrule_body body, void *context, int64_t n) {
     r->piece = (r->end - begin + PIECES - 1) / PIECES;
     atomic_store_explicit(&r->next, begin, memory_order_relaxed);
   }
+  leave_processor(p);
   uint_fast64_t gate = atomic_load(&p->gate);
   atomic_store(&p->gate, (gate / GATE_JOB + 1) * GATE_JOB | GATE_OPEN);
-  if (atomic_load(&p->sleepers) > 0) {
+  if (atomic_load(&p->sleepers)) {
     pthread_mutex_lock(&p->mutex);
+    atomic_store(&p->sleepers, false); // until one falls asleep again
     pthread_cond_broadcast(&p->wake);
     pthread_mutex_unlock(&p->mutex);
   }
   work(p, 0);
   atomic_fetch_and(&p->gate, ~GATE_OPEN);
-  for (unsigned spins = 1; atomic_load(&p->gate) & GATE_WORKERS; spins++) {
-    pause_cpu();
-    if (spins % 4096 == 0)
-      sched_yield(); // more threads than processors
-  }
+  wait_for_workers(p);
 }
 
 void ferrule_pool_destroy(ferrule_pool *pool) {
@@ -172,6 +240,7 @@ void ferrule_pool_destroy(ferrule_pool *pool) {
   for (int t = 0; t < pool->threads - 1; t++)
     pthread_join(pool->workers[t].thread, NULL);
   pthread_cond_destroy(&pool->wake);
+  pthread_cond_destroy(&pool->left);
   pthread_mutex_destroy(&pool->mutex);
   free(pool->ranges);
   free(pool->workers);
@@ -197,6 +266,7 @@ ferrule_pool *ferrule_pool_create(int threads) {
   }
   pthread_mutex_init(&p->mutex, NULL);
   pthread_cond_init(&p->wake, NULL);
+  pthread_cond_init(&p->left, NULL);
   // Workers read `threads` only inside a job, so it may grow here.
   for (int t = 1; t < threads; t++) {
     worker *w = &p->workers[t - 1];
@@ -205,6 +275,12 @@ ferrule_pool *ferrule_pool_create(int threads) {
       break; // fewer threads than asked for
     p->threads++;
   }
+#ifdef __linux__
+  // One each, and the caller's.
+  bool room = !sched_getaffinity(0, sizeof p->processors, &p->processors) &&
+              CPU_COUNT(&p->processors) >= p->threads;
+  p->processor = room ? CPU_SETSIZE : -1;
+#endif
   return p;
 }
 

@@ -5,7 +5,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every index is done once, whatever the number of threads and items, with
-// workers awake and asleep.
+// workers awake and asleep, and before the call returns, also when workers take
+// so long that the caller sleeps.
 //
 //===----------------------------------------------------------------------===//
 #include "ferrule/model.h"
@@ -49,7 +50,33 @@ static void every_index_once(void **state) {
   }
 }
 
+static void count_slowly(void *context, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; i++)
+    nanosleep(&(struct timespec){.tv_nsec = 50000 * (i % 8)}, NULL);
+  count(context, begin, end);
+}
+
+static void slow_items_are_waited_for(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 5; threads++) {
+    ferrule_pool *pool = ferrule_pool_create(threads);
+    assert_non_null(pool);
+    ferrule_run_options o = ferrule_pool_options(pool);
+    for (int round = 0; round < 20; round++) {
+      int64_t n = 1 + round % 9;
+      for (int i = 0; i < MAX_ITEMS; i++)
+        atomic_store(&done[i], 0);
+      o.parallel_for(o.user, count_slowly, done, n);
+      for (int i = 0; i < n; i++)
+        assert_int_equal(atomic_load(&done[i]), 1);
+    }
+    ferrule_pool_destroy(pool);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_index_once)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_index_once),
+      cmocka_unit_test(slow_items_are_waited_for)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
