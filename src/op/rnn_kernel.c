@@ -5,14 +5,19 @@
 //
 // Method: the part that does not depend on the state, X * W^T with biases, is
 // one matrix product over all time steps, with the biases as its epilogue. Then
-// one kernel walks through time. R lies in panels of some vectors of its rows,
-// transposed, so that a step is a stream through R with the sums of a panel in
-// registers; constant R is put into panels when compiling. Sequences of a batch
-// and directions are independent: they are the parallel extent, and a panel
-// stays in cache for all sequences of a part.
+// one kernel walks through time. R lies in panels: some vectors of units, of
+// all gates, transposed, so that a step is a stream through R with the sums of
+// a panel in registers, and the gates of a panel's units are computed while the
+// processor already loads the next one. Every second step goes backwards
+// through R, which finds in the nearer cache what the step before has left
+// there. Constant R is put into panels when compiling. Sequences of a batch and
+// directions are independent: they are the parallel extent, and a panel stays
+// in cache for all sequences of a part.
 //
-// Gates are computed in two groups, as GRU's hidden gate needs the reset gate.
-// The state lives in the outputs Y_h and Y_c; `pre` holds the sums of a step.
+// GRU's hidden gate needs the reset gate: it has panels of its own, a second
+// stage of a step, unless the reset comes behind its product.
+// The state lives in the outputs Y_h and Y_c; `next` holds what the state will
+// be while panels still read it.
 //
 //===----------------------------------------------------------------------===//
 #include "op/rnn.h"
@@ -22,11 +27,13 @@
 
 #define PANEL_VECTORS 8
 #define TILE_ROWS 4 // sequences that share the loads of R
+#define MAX_SUMS 32
 
-typedef struct group { // of gates, computed together
+typedef struct stage { // gates that are computed together
   unsigned first_gate, gates;
+  int64_t vectors; // of units in a panel
   int64_t first_panel, panels;
-} group;
+} stage;
 
 typedef struct rnn {
   const fe_rnn *n;
@@ -34,59 +41,70 @@ typedef struct rnn {
   fe_lower *l;
   fe_kernel k;
   fe_dtype t;
-  int64_t lanes, vectors, width;
-  group groups[2];
-  unsigned n_groups;
-  int64_t row;      // elements of `pre` per sequence
+  int64_t lanes, width; // of a panel, all gates
+  stage stages[2];
+  unsigned n_stages;
   bool reset_first; // GRU: the reset state goes into the second product
+  bool in_place;    // nothing reads the state when it is written
+  bool back_and_forth;
   // memrefs in the kernel; null: absent
   MlirValue gates, panels, bias, lengths, h0, c0, peep; // inputs
-  MlirValue pre, h, c, y;                               // outputs
+  MlirValue sums, h, c, next, y;                        // outputs
   MlirValue time, batch;
   // of the direction and sequence at hand
   unsigned d;
-  MlirValue b, step, at; // at: the time step in X and Y
+  MlirValue b, step, at;     // at: the time step in X and Y
+  MlirValue from, direction; // of the walk through K: 0 and 1, or the reverse
+  MlirValue start;           // the first unit of the panel at hand
 } rnn;
 
 static MlirValue idx(rnn *r, int64_t v) { return fe_index(r->l->ir, v); }
 
 //===-- Panels of R ---------------------------------------------------------//
 
+static int64_t vectors_of(const rnn *r) { // of all units
+  return (r->n->hidden + r->lanes - 1) / r->lanes;
+}
+
 static void plan(rnn *r) {
   const fe_rnn *n = r->n;
-  unsigned bits = fe_dtype_bits(r->t);
-  r->lanes = r->l->target->vector_bits / bits;
-  bool two = n->cell == FE_GRU;
-  r->groups[0] = (group){.gates = two ? 2 : n->gates};
-  r->groups[1] = (group){.first_gate = 2, .gates = 1};
-  r->n_groups = two ? 2 : 1;
-  int64_t rows = r->groups[0].gates * n->hidden;
-  r->vectors = (rows + r->lanes - 1) / r->lanes;
-  r->vectors = r->vectors > PANEL_VECTORS ? PANEL_VECTORS : r->vectors;
-  r->width = r->vectors * r->lanes;
-  int64_t panels = 0;
-  for (unsigned i = 0; i < r->n_groups; ++i) {
-    group *g = &r->groups[i];
-    g->first_panel = panels;
-    g->panels = (g->gates * n->hidden + r->width - 1) / r->width;
-    panels += g->panels;
+  r->lanes = r->l->target->vector_bits / fe_dtype_bits(r->t);
+  r->reset_first = n->cell == FE_GRU && !n->linear_before_reset;
+  r->n_stages = r->reset_first ? 2 : 1;
+  r->stages[0].gates = r->reset_first ? 2 : n->gates;
+  r->stages[1] = (stage){.first_gate = 2, .gates = 1};
+  int64_t panels = 0, all = vectors_of(r);
+  for (unsigned i = 0; i < r->n_stages; ++i) {
+    stage *s = &r->stages[i];
+    int64_t most = (PANEL_VECTORS + s->gates - 1) / s->gates;
+    s->first_panel = panels;
+    s->panels = (all + most - 1) / most;
+    s->vectors = (all + s->panels - 1) / s->panels;
+    panels += s->panels;
+    int64_t width = s->gates * s->vectors * r->lanes;
+    r->width = width > r->width ? width : r->width;
   }
-  r->reset_first = two && !n->linear_before_reset;
-  r->row = panels * r->width + (r->reset_first ? n->hidden : 0);
+  r->in_place = r->reset_first || panels == 1;
+  int64_t bytes = panels * r->width * n->hidden * fe_dtype_bits(r->t) / 8;
+  r->back_and_forth = 2 * bytes > r->l->target->l1_bytes;
 }
 
 static int64_t n_panels(const rnn *r) {
-  const group *last = &r->groups[r->n_groups - 1];
+  const stage *last = &r->stages[r->n_stages - 1];
   return last->first_panel + last->panels;
 }
 
 /// Row of R that column j of panel p is; -1: padding.
 static int64_t row_of(const rnn *r, int64_t p, int64_t j) {
-  const group *g = &r->groups[0];
-  if (r->n_groups > 1 && p >= r->groups[1].first_panel)
-    g = &r->groups[1];
-  int64_t i = (p - g->first_panel) * r->width + j;
-  return i < g->gates * r->n->hidden ? g->first_gate * r->n->hidden + i : -1;
+  const stage *s = &r->stages[0];
+  if (r->n_stages > 1 && p >= r->stages[1].first_panel)
+    s = &r->stages[1];
+  int64_t span = s->vectors * r->lanes, gate = j / r->lanes % s->gates;
+  int64_t vector = j / (s->gates * r->lanes);
+  int64_t unit = (p - s->first_panel) * span + vector * r->lanes + j % r->lanes;
+  return vector < s->vectors && unit < r->n->hidden
+             ? (s->first_gate + gate) * r->n->hidden + unit
+             : -1;
 }
 
 /// [D][panels][H][width] of constant R.
@@ -113,7 +131,24 @@ static MlirValue constant_panels(rnn *r, const char *data) {
                         FE_ATTRS(fe_at_str(ir, "blob", blob->name))));
 }
 
-/// The same of R computed at run time. Padding repeats the last row.
+/// Row of R for column j of panel p, which is of stage s; padding repeats the
+/// last one.
+static MlirValue row_at(rnn *r, const stage *s, MlirValue p, MlirValue j) {
+  fe_ir *ir = r->l->ir;
+  int64_t span = s->vectors * r->lanes, hidden = r->n->hidden;
+  MlirValue gate =
+      fe_remu(ir, fe_divu(ir, j, idx(r, r->lanes)), idx(r, s->gates));
+  MlirValue first =
+      fe_mul(ir, fe_sub(ir, p, idx(r, s->first_panel)), idx(r, span));
+  MlirValue vector = fe_divu(ir, j, idx(r, s->gates * r->lanes));
+  MlirValue unit = fe_add(ir, first, fe_mul(ir, vector, idx(r, r->lanes)));
+  unit = fe_add(ir, unit, fe_remu(ir, j, idx(r, r->lanes)));
+  unit = fe_min(ir, unit, idx(r, hidden - 1));
+  gate = fe_add(ir, gate, idx(r, s->first_gate));
+  return fe_add(ir, fe_mul(ir, gate, idx(r, hidden)), unit);
+}
+
+/// The same of R computed at run time.
 static MlirValue computed_panels(rnn *r, MlirValue weights) {
   fe_lower *l = r->l;
   fe_ir *ir = l->ir;
@@ -121,16 +156,13 @@ static MlirValue computed_panels(rnn *r, MlirValue weights) {
   MlirValue sizes[4] = {idx(r, n->directions), idx(r, n_panels(r)),
                         idx(r, n->hidden), idx(r, r->width)};
   fe_generic *g = fe_generic_begin(l, 4, sizes, 0, NULL, NULL, NULL);
-  MlirValue p = fe_iter(g, 1), width = idx(r, r->width);
-  MlirValue row = fe_add(ir, fe_mul(ir, p, width), fe_iter(g, 3));
-  row = fe_min(ir, row, idx(r, r->groups[0].gates * n->hidden - 1));
-  if (r->n_groups > 1) {
-    int64_t first = r->groups[1].first_panel;
-    MlirValue q = fe_sub(ir, p, idx(r, first));
-    MlirValue other = fe_add(ir, fe_mul(ir, q, width), fe_iter(g, 3));
-    other = fe_add(ir, other, idx(r, r->groups[1].first_gate * n->hidden));
-    other = fe_min(ir, other, idx(r, n->gates * n->hidden - 1));
-    row = fe_select(ir, fe_cmp(ir, FE_LT, p, idx(r, first)), row, other);
+  MlirValue p = fe_iter(g, 1), j = fe_iter(g, 3);
+  MlirValue row = row_at(r, &r->stages[0], p, j);
+  if (r->n_stages > 1) {
+    const stage *last = &r->stages[1];
+    MlirValue before = fe_cmp(ir, FE_LT, p, idx(r, last->first_panel));
+    MlirValue q = fe_max(ir, p, idx(r, last->first_panel));
+    row = fe_select(ir, before, row, row_at(r, last, q, j));
   }
   MlirValue at[3] = {fe_iter(g, 0), row, fe_iter(g, 2)};
   return fe_generic_end(g, r->t, fe_at(g, weights, r->t, 3, at));
@@ -202,22 +234,34 @@ static void store_y(rnn *r, MlirValue v, MlirValue j) {
   fe_store(r->l->ir, v, r->y, 4, r->n->batch_first ? swapped : at);
 }
 
-/// Column of `pre` where gate g begins.
-static int64_t column_of(const rnn *r, unsigned g) {
-  const group *in = &r->groups[0];
-  if (r->n_groups > 1 && g >= r->groups[1].first_gate)
-    in = &r->groups[1];
-  return in->first_panel * r->width + (g - in->first_gate) * r->n->hidden;
-}
-static MlirValue pre_at(rnn *r, int64_t column, MlirValue j) {
+/// Of gate g, unit j: what the product gave. Sums are ordered by gates, so that
+/// the units of one lie side by side.
+static MlirValue sum_at(rnn *r, unsigned g, MlirValue j) {
   fe_ir *ir = r->l->ir;
-  return fe_load(ir, r->pre,
+  const stage *s = &r->stages[r->n_stages > 1 && g >= 2];
+  int64_t column = (g - s->first_gate) * s->vectors * r->lanes;
+  MlirValue at = fe_add(ir, fe_sub(ir, j, r->start), idx(r, column));
+  return fe_load(ir, r->sums, FE_IDX(idx(r, r->d), r->b, at));
+}
+/// What waits for the next stage or step. GRU with two stages: the update gate,
+/// then the reset state; else the state.
+static MlirValue next_at(rnn *r, int64_t column, MlirValue j) {
+  fe_ir *ir = r->l->ir;
+  return fe_load(ir, r->next,
                  FE_IDX(idx(r, r->d), r->b, fe_add(ir, j, idx(r, column))));
 }
-static void set_pre(rnn *r, MlirValue v, int64_t column, MlirValue j) {
+static void set_next(rnn *r, MlirValue v, int64_t column, MlirValue j) {
   fe_ir *ir = r->l->ir;
-  fe_store(ir, v, r->pre,
+  fe_store(ir, v, r->next,
            FE_IDX(idx(r, r->d), r->b, fe_add(ir, j, idx(r, column))));
+}
+/// The new state.
+static void set_h(rnn *r, MlirValue v, MlirValue j) {
+  if (r->in_place)
+    store_state(r, v, r->h, j);
+  else
+    set_next(r, v, 0, j);
+  store_y(r, v, j);
 }
 static MlirValue input_at(rnn *r, unsigned gate, MlirValue j) {
   fe_ir *ir = r->l->ir;
@@ -251,40 +295,42 @@ static MlirValue activate(rnn *r, unsigned f, MlirValue v) {
 
 //===-- Products with R -----------------------------------------------------//
 
-/// `rows` sequences from r->b on, vectors [first, first + n) of a panel:
-/// `pre` = state (or the reset state) * R.
-static void tile(rnn *r, MlirValue panel, bool from_reset, unsigned rows,
+/// `rows` sequences from r->b on, of every gate the vectors [first, first + n)
+/// of a panel: sums = state (or the reset state) * R.
+static void tile(rnn *r, const stage *s, MlirValue panel, unsigned rows,
                  unsigned first, unsigned n) {
   fe_ir *ir = r->l->ir;
   MlirType vec = fe_vector_type(ir, r->lanes, fe_storage_type(ir, r->t));
-  MlirValue acc[TILE_ROWS * PANEL_VECTORS], next[TILE_ROWS * PANEL_VECTORS];
-  MlirValue d = idx(r, r->d), base = r->b, w[PANEL_VECTORS];
-  for (unsigned i = 0; i < rows * n; ++i)
+  MlirValue acc[MAX_SUMS], sum[MAX_SUMS];
+  MlirValue d = idx(r, r->d), base = r->b, w[PANEL_VECTORS + 3];
+  unsigned each = s->gates * n; // sums of a sequence
+  for (unsigned i = 0; i < rows * each; ++i)
     acc[i] = fe_float(ir, vec, 0);
-  fe_region k = fe_for_begin(ir, idx(r, 0), idx(r, r->n->hidden), idx(r, 1),
-                             rows * n, acc);
-  for (unsigned v = 0; v < n; ++v) {
-    MlirValue at = idx(r, (first + v) * r->lanes);
-    w[v] = fe_vload(ir, r->lanes, r->panels, FE_IDX(d, panel, k.iv, at));
+  fe_region loop = fe_for_begin(ir, idx(r, 0), idx(r, r->n->hidden), idx(r, 1),
+                                rows * each, acc);
+  MlirValue k = fe_add(ir, r->from, fe_mul(ir, loop.iv, r->direction));
+  for (unsigned v = 0; v < each; ++v) {
+    MlirValue column = idx(r, (first * s->gates + v) * r->lanes);
+    w[v] = fe_vload(ir, r->lanes, r->panels, FE_IDX(d, panel, k, column));
   }
   for (unsigned i = 0; i < rows; ++i) {
     r->b = fe_add(ir, base, idx(r, i));
-    MlirValue h = from_reset ? pre_at(r, n_panels(r) * r->width, k.iv)
-                             : load_state(r, r->h, k.iv);
+    MlirValue h =
+        s->first_gate ? next_at(r, r->n->hidden, k) : load_state(r, r->h, k);
     MlirValue wide = fe_splat(ir, h, r->lanes);
-    for (unsigned v = 0; v < n; ++v) {
-      MlirValue sum = fe_block_arg(k.body, 1 + i * n + v);
-      next[i * n + v] = r->l->target->fma
-                            ? fe_fma(ir, wide, w[v], sum)
-                            : fe_add(ir, fe_mul(ir, wide, w[v]), sum);
+    for (unsigned v = 0; v < each; ++v) {
+      MlirValue before = fe_block_arg(loop.body, 1 + i * each + v);
+      sum[i * each + v] = r->l->target->fma
+                              ? fe_fma(ir, wide, w[v], before)
+                              : fe_add(ir, fe_mul(ir, wide, w[v]), before);
     }
   }
-  fe_for_end(ir, &k, rows * n, next);
-  MlirValue column = fe_mul(ir, panel, idx(r, r->width));
-  for (unsigned i = 0; i < rows * n; ++i) {
-    MlirValue at = fe_add(ir, column, idx(r, (first + i % n) * r->lanes));
-    MlirValue b = fe_add(ir, base, idx(r, i / n));
-    fe_vstore(ir, fe_result(k.op, i), r->pre, FE_IDX(d, b, at));
+  fe_for_end(ir, &loop, rows * each, sum);
+  for (unsigned i = 0; i < rows * each; ++i) {
+    MlirValue b = fe_add(ir, base, idx(r, i / each));
+    int64_t gate = i % each % s->gates, vector = first + i % each / s->gates;
+    MlirValue column = idx(r, (gate * s->vectors + vector) * r->lanes);
+    fe_vstore(ir, fe_result(loop.op, i), r->sums, FE_IDX(d, b, column));
   }
   r->b = base;
 }
@@ -324,49 +370,87 @@ static void end_sequence(rnn *r, sequences *q) {
   fe_loop_end(r->l->ir, &q->loop);
 }
 
-/// A panel for all sequences of the part; what those that have ended get is
-/// not used. Several at once share the loads of R.
-static void panel_product(rnn *r, span s, MlirValue panel, bool from_reset) {
+/// For the `units` of the panel at hand.
+static void elements(rnn *r, MlirValue units, void (*cell)(rnn *, MlirValue)) {
+  fe_region j = fe_loop(r->l->ir, units);
+  cell(r, fe_add(r->l->ir, r->start, j.iv));
+  fe_loop_end(r->l->ir, &j);
+}
+static void no_result(rnn *r, MlirValue j) {
+  store_y(r, fe_float(r->l->ir, fe_storage_type(r->l->ir, r->t), 0), j);
+}
+
+/// The first `n` vectors of a panel for all sequences of the part; what those
+/// that have ended get is not used. Several at once share the loads of R.
+static void panel_product(rnn *r, span s, const stage *g, MlirValue panel,
+                          unsigned n) {
   fe_ir *ir = r->l->ir;
-  unsigned n = (unsigned)r->vectors;
-  unsigned wide = r->l->target->vector_registers >= 32 ? 4 : 2;
+  bool many = r->l->target->vector_registers >= 32; // accumulators: 16, or 8
+  unsigned together = many || g->gates < 3 ? TILE_ROWS : TILE_ROWS / 2;
+  unsigned wide = (many ? 16 : 8) / (together * g->gates);
   MlirValue rest = s.first;
-  int64_t batch = fe_static_dim(r->pre, 1);
-  if (batch == FE_DYN || batch >= TILE_ROWS) {
-    MlirValue rows = idx(r, TILE_ROWS), count = fe_sub(ir, s.last, s.first);
+  int64_t batch = fe_static_dim(r->sums, 1);
+  if (batch == FE_DYN || batch >= together) {
+    MlirValue rows = idx(r, together), count = fe_sub(ir, s.last, s.first);
     count = fe_max(ir, count, idx(r, 0));
     rest = fe_sub(ir, s.last, fe_remu(ir, count, rows));
     fe_region b = fe_for_begin(ir, s.first, rest, rows, 0, NULL);
     r->b = b.iv;
     for (unsigned v = 0; v < n; v += wide)
-      tile(r, panel, from_reset, TILE_ROWS, v, n - v < wide ? n - v : wide);
+      tile(r, g, panel, together, v, n - v < wide ? n - v : wide);
     fe_loop_end(ir, &b);
   }
   fe_region b = fe_for_begin(ir, rest, s.last, idx(r, 1), 0, NULL);
   r->b = b.iv;
-  tile(r, panel, from_reset, 1, 0, n);
+  tile(r, g, panel, 1, 0, n);
   fe_loop_end(ir, &b);
 }
 
-static void product(rnn *r, span s, const group *g, bool from_reset) {
+/// A stage of a step: panel by panel the product, then `cell` for its units.
+static void run_stage(rnn *r, span s, const stage *g, bool last,
+                      void (*cell)(rnn *r, MlirValue j)) {
   fe_ir *ir = r->l->ir;
-  fe_region p =
-      fe_for_begin(ir, idx(r, g->first_panel),
-                   idx(r, g->first_panel + g->panels), idx(r, 1), 0, NULL);
-  panel_product(r, s, p.iv, from_reset);
+  fe_region p = fe_loop(ir, idx(r, g->panels));
+  MlirValue back = fe_cmp(ir, FE_LT, r->direction, idx(r, 0));
+  MlirValue end = idx(r, g->panels - 1);
+  MlirValue q = fe_select(ir, back, fe_sub(ir, end, p.iv), p.iv);
+  MlirValue panel = fe_add(ir, q, idx(r, g->first_panel));
+  unsigned n = (unsigned)g->vectors;
+  unsigned less = (unsigned)(vectors_of(r) - (g->panels - 1) * n);
+  if (less < n) {
+    fe_region full = fe_if_begin(ir, fe_cmp(ir, FE_LT, q, end), 0, NULL, true);
+    panel_product(r, s, g, panel, n);
+    fe_if_else(ir, &full, 0, NULL);
+    panel_product(r, s, g, panel, less);
+    fe_if_end(ir, &full, 0, NULL);
+  } else {
+    panel_product(r, s, g, panel, n);
+  }
+  int64_t span = n * r->lanes;
+  r->start = fe_mul(ir, q, idx(r, span));
+  MlirValue units = idx(r, span);
+  if (r->n->hidden % span)
+    units = fe_min(ir, units, fe_sub(ir, idx(r, r->n->hidden), r->start));
+  bool zeros = last && !fe_is_null(r->y);
+  sequences each = each_sequence(r, s, zeros);
+  elements(r, units, cell);
+  if (each.guarded && zeros) { // sequences that have ended give zeros
+    fe_if_else(ir, &each.alive, 0, NULL);
+    r->at = r->step;
+    elements(r, units, no_result);
+  }
+  end_sequence(r, &each);
   fe_loop_end(ir, &p);
 }
 
 //===-- Cells ---------------------------------------------------------------//
 
 static MlirValue gate(rnn *r, unsigned g, MlirValue j) {
-  return fe_add(r->l->ir, pre_at(r, column_of(r, g), j), input_at(r, g, j));
+  return fe_add(r->l->ir, sum_at(r, g, j), input_at(r, g, j));
 }
 
 static void simple_cell(rnn *r, MlirValue j) {
-  MlirValue h = activate(r, 0, gate(r, 0, j));
-  store_state(r, h, r->h, j);
-  store_y(r, h, j);
+  set_h(r, activate(r, 0, gate(r, 0, j)), j);
 }
 
 static void lstm_cell(rnn *r, MlirValue j) {
@@ -383,80 +467,89 @@ static void lstm_cell(rnn *r, MlirValue j) {
   MlirValue o = activate(r, 0, peephole(r, gate(r, O, j), 1, c, j));
   MlirValue h = fe_mul(ir, o, fe_rnn_apply(ir, &r->n->f[r->d][2], c));
   store_state(r, c, r->c, j);
-  store_state(r, h, r->h, j);
-  store_y(r, h, j);
+  set_h(r, h, j);
 }
 
-/// GRU, first half: the update gate, and the reset gate or the reset state.
+/// (1 - z) * v + z * h
+static void gru_state(rnn *r, MlirValue z, MlirValue v, MlirValue j) {
+  fe_ir *ir = r->l->ir;
+  MlirValue h = load_state(r, r->h, j);
+  set_h(r, fe_add(ir, v, fe_mul(ir, z, fe_sub(ir, h, v))), j);
+}
+
+/// GRU in two stages: the update gate and the reset state, then the state.
 static void gru_gates(rnn *r, MlirValue j) {
-  MlirValue z = activate(r, 0, gate(r, 0, j));
+  set_next(r, activate(r, 0, gate(r, 0, j)), 0, j);
   MlirValue reset = activate(r, 0, gate(r, 1, j));
-  set_pre(r, z, column_of(r, 0), j);
-  if (r->reset_first)
-    set_pre(r, fe_mul(r->l->ir, reset, load_state(r, r->h, j)),
-            n_panels(r) * r->width, j);
-  else
-    set_pre(r, reset, column_of(r, 1), j);
+  set_next(r, fe_mul(r->l->ir, reset, load_state(r, r->h, j)), r->n->hidden, j);
+}
+static void gru_hidden(rnn *r, MlirValue j) {
+  MlirValue v = activate(r, 1, gate(r, 2, j));
+  gru_state(r, next_at(r, 0, j), v, j);
 }
 
+/// GRU in one, the reset behind the product.
 static void gru_cell(rnn *r, MlirValue j) {
   fe_ir *ir = r->l->ir;
-  MlirValue z = pre_at(r, column_of(r, 0), j), v;
-  if (r->reset_first) {
-    v = gate(r, 2, j);
-  } else {
-    MlirValue rest = pre_at(r, column_of(r, 2), j);
-    if (!fe_is_null(r->bias)) {
-      MlirValue at = fe_add(ir, j, idx(r, 5 * r->n->hidden));
-      rest = fe_add(ir, rest, fe_load(ir, r->bias, FE_IDX(idx(r, r->d), at)));
-    }
-    MlirValue reset = pre_at(r, column_of(r, 1), j);
-    v = fe_add(ir, fe_mul(ir, reset, rest), input_at(r, 2, j));
+  MlirValue z = activate(r, 0, gate(r, 0, j));
+  MlirValue reset = activate(r, 0, gate(r, 1, j)), v = sum_at(r, 2, j);
+  if (!fe_is_null(r->bias)) {
+    MlirValue at = fe_add(ir, j, idx(r, 5 * r->n->hidden));
+    v = fe_add(ir, v, fe_load(ir, r->bias, FE_IDX(idx(r, r->d), at)));
   }
-  v = activate(r, 1, v);
-  MlirValue h = load_state(r, r->h, j);
-  // (1 - z) * v + z * h
-  h = fe_add(ir, v, fe_mul(ir, z, fe_sub(ir, h, v)));
-  store_state(r, h, r->h, j);
-  store_y(r, h, j);
+  v = fe_add(ir, fe_mul(ir, reset, v), input_at(r, 2, j));
+  gru_state(r, z, activate(r, 1, v), j);
 }
 
-static void elements(rnn *r, void (*cell)(rnn *r, MlirValue j)) {
-  fe_region j = fe_loop(r->l->ir, idx(r, r->n->hidden));
-  cell(r, j.iv);
-  fe_loop_end(r->l->ir, &j);
-}
-
-/// The last pass of a step; sequences that have ended give zeros.
-static void finish(rnn *r, span s) {
-  static void (*const cells[])(rnn *, MlirValue) = {simple_cell, gru_cell,
-                                                    lstm_cell};
+static void take_vector(rnn *r, MlirValue j) {
   fe_ir *ir = r->l->ir;
-  bool zeros = !fe_is_null(r->y);
-  sequences q = each_sequence(r, s, zeros);
-  elements(r, cells[r->n->cell]);
-  if (q.guarded && zeros) {
-    fe_if_else(ir, &q.alive, 0, NULL);
-    r->at = r->step;
-    fe_region j = fe_loop(ir, idx(r, r->n->hidden));
-    store_y(r, fe_float(ir, fe_storage_type(ir, r->t), 0), j.iv);
-    fe_loop_end(ir, &j);
-  }
-  end_sequence(r, &q);
+  MlirValue d = idx(r, r->d);
+  bool swapped = r->n->batch_first;
+  MlirValue v = fe_vload(ir, r->lanes, r->next, FE_IDX(d, r->b, j));
+  fe_vstore(ir, v, r->h, FE_IDX(swapped ? r->b : d, swapped ? d : r->b, j));
+}
+
+/// The state becomes the new one: 8 vectors at a time, as LLVM makes a call of
+/// a loop of one, for which all that is in registers has to be stored.
+static void take_next(rnn *r) {
+  fe_ir *ir = r->l->ir;
+  int64_t left = r->n->hidden % (8 * r->lanes), whole = r->n->hidden - left;
+  fe_region loop =
+      fe_for_begin(ir, idx(r, 0), idx(r, whole), idx(r, 8 * r->lanes), 0, NULL);
+  for (int i = 0; i < 8; ++i)
+    take_vector(r, fe_add(ir, loop.iv, idx(r, i * r->lanes)));
+  fe_loop_end(ir, &loop);
+  for (; left >= r->lanes; left -= r->lanes, whole += r->lanes)
+    take_vector(r, idx(r, whole));
+  fe_region rest =
+      fe_for_begin(ir, idx(r, whole), idx(r, r->n->hidden), idx(r, 1), 0, NULL);
+  store_state(r, next_at(r, 0, rest.iv), r->h, rest.iv);
+  fe_loop_end(ir, &rest);
 }
 
 static void one_step(rnn *r, span s) {
-  product(r, s, &r->groups[0], false);
-  if (r->n_groups > 1) {
-    if (!r->reset_first)
-      product(r, s, &r->groups[1], false);
-    sequences q = each_sequence(r, s, false);
-    elements(r, gru_gates);
-    end_sequence(r, &q);
-    if (r->reset_first)
-      product(r, s, &r->groups[1], true);
+  static void (*const cells[])(rnn *, MlirValue) = {simple_cell, gru_cell,
+                                                    lstm_cell};
+  fe_ir *ir = r->l->ir;
+  MlirValue one = idx(r, 1);
+  r->from = idx(r, 0);
+  r->direction = one;
+  if (r->back_and_forth) {
+    MlirValue odd = fe_cmp(ir, FE_EQ, fe_and(ir, r->step, one), one);
+    r->from = fe_select(ir, odd, idx(r, r->n->hidden - 1), idx(r, 0));
+    r->direction = fe_select(ir, odd, idx(r, -1), one);
   }
-  finish(r, s);
+  if (r->n_stages > 1) {
+    run_stage(r, s, &r->stages[0], false, gru_gates);
+    run_stage(r, s, &r->stages[1], true, gru_hidden);
+  } else {
+    run_stage(r, s, &r->stages[0], true, cells[r->n->cell]);
+  }
+  if (r->in_place)
+    return;
+  sequences each = each_sequence(r, s, false);
+  take_next(r);
+  end_sequence(r, &each);
 }
 
 //===-- The kernel ----------------------------------------------------------//
@@ -515,8 +608,9 @@ void fe_rnn_lower(fe_lower *l, const fe_rnn *n, const fe_rnn_operands *o,
     y_sizes[1] = T;
     y_sizes[2] = s_sizes[1] = D;
   }
-  MlirValue pre_sizes[3] = {D, B, idx(&r, r.row)};
-  MlirValue in[8], outs[4], *in_at[8], *out_at[4], none = {0};
+  MlirValue sum_sizes[3] = {D, B, idx(&r, r.width)};
+  MlirValue next_sizes[3] = {D, B, idx(&r, n->hidden * r.n_stages)};
+  MlirValue in[8], outs[5], *in_at[8], *out_at[5], none = {0};
   unsigned n_in = 0, n_out = 0;
   argument(gates, &r.gates, in, in_at, &n_in);
   argument(panels, &r.panels, in, in_at, &n_in);
@@ -525,10 +619,14 @@ void fe_rnn_lower(fe_lower *l, const fe_rnn *n, const fe_rnn_operands *o,
   argument(o->h, &r.h0, in, in_at, &n_in);
   argument(o->c, &r.c0, in, in_at, &n_in);
   argument(o->p, &r.peep, in, in_at, &n_in);
-  argument(fe_tensor_empty(l, r.t, 3, pre_sizes), &r.pre, outs, out_at, &n_out);
+  argument(fe_tensor_empty(l, r.t, 3, sum_sizes), &r.sums, outs, out_at,
+           &n_out);
   argument(fe_tensor_empty(l, r.t, 3, s_sizes), &r.h, outs, out_at, &n_out);
   if (n->cell == FE_LSTM)
     argument(fe_tensor_empty(l, r.t, 3, s_sizes), &r.c, outs, out_at, &n_out);
+  if (r.reset_first || !r.in_place)
+    argument(fe_tensor_empty(l, r.t, 3, next_sizes), &r.next, outs, out_at,
+             &n_out);
   if (o->wants_y)
     argument(fe_tensor_empty(l, r.t, 4, y_sizes), &r.y, outs, out_at, &n_out);
   fe_kernel_begin(&r.k, l, "recurrence", n_in, in, n_out, outs, 1, &T);
@@ -537,12 +635,12 @@ void fe_rnn_lower(fe_lower *l, const fe_rnn *n, const fe_rnn_operands *o,
   for (unsigned i = 0; i < n_out; ++i)
     *out_at[i] = r.k.out[i];
   r.time = r.k.scalar[0];
-  r.batch = fe_dim(ir, r.pre, 1);
+  r.batch = fe_dim(ir, r.sums, 1);
   for (unsigned d = 0; d < n->directions; ++d)
     direction(&r, d);
   MlirAffineExpr items =
       fe_dim_mul(fe_kernel_dim(&r.k, n_in, 1), fe_dim_const(ir, n->directions));
-  MlirAffineExpr work = fe_dim_const(ir, r.row * n->hidden);
+  MlirAffineExpr work = fe_dim_const(ir, n_panels(&r) * r.width * n->hidden);
   fe_kernel_end(&r.k, items, fe_dim_mul(fe_kernel_scalar(&r.k, 0), work));
   MlirValue *result = r.k.result;
   out[0] = o->wants_y ? result[n_out - 1] : none;
