@@ -83,14 +83,15 @@ static void run(double roof, int64_t m, int64_t n, int64_t k, const char *form,
     a[i] = (float)((i * 7) % 13 - 6) / 13;
   for (int64_t i = 0; i < n * k; ++i)
     b[i] = (float)((i * 5) % 17 - 8) / 17;
-  size_t size;
   bool dynamic = form[0] == 'd';
   char f = form[dynamic];
   void *pb = b;
   if (f == 'p') {
-    void *p = fe_contract_pack(&context.ir, t, 32, b, 1, k, n, false, &size);
-    pb = aligned_alloc(4096, (size + 4095) / 4096 * 4096);
-    memcpy(pb, p, size);
+    fe_blob *blob = fe_blob_add(context.ir.blobs, "b", b,
+                                (size_t)(n * k) * sizeof *b, NULL, 0);
+    blob = fe_contract_pack(&context.ir, t, 32, blob, 1, k, n, false);
+    pb = aligned_alloc(4096, (blob->size + 4095) / 4096 * 4096);
+    fe_blob_put(blob, pb);
   }
   kernel_jit j = {.asm_path = assembly ? "/tmp/contract.s" : NULL};
   if (!kj_compile(&j, &context.ir, t,

@@ -127,10 +127,14 @@ static void run(double roof, const layer *l, const char *target) {
   float *in = numbers((l->plain ? l->c : in_blocks * lanes) * l->h * l->w, 1);
   float *r = numbers(blocks * lanes * oh * ow, 7);
   float *d = numbers(blocks * lanes * oh * ow, 0);
-  float *p = fe_conv_pack_weights(arena, (unsigned)lanes, panel, &s, plain,
-                                  &n_weights);
-  float *w = aligned_alloc(4096, ((size_t)n_weights * 4 + 8191) / 4096 * 4096);
-  memcpy(w, p, (size_t)n_weights * 4);
+  fe_conv_packing how = {(unsigned)lanes, panel, s, plain};
+  n_weights = fe_conv_packed_count(&how);
+  fe_blob packed = {.size = (size_t)n_weights * sizeof *plain,
+                    .parts = fe_conv_packed_parts(&how),
+                    .fill = fe_conv_pack_weights,
+                    .recipe = &how};
+  float *w = aligned_alloc(4096, (packed.size + 8191) / 4096 * 4096);
+  fe_blob_put(&packed, w);
   float *bias =
       fe_conv_pack_channels(arena, (unsigned)lanes, l->k, 1, b, &n_bias);
   const char *assembly = "/tmp/bench_conv.s";
