@@ -24,15 +24,14 @@ typedef struct fe_rnn {
   bool reverse;        // the first direction is
   bool batch_first;    // layout 1
   bool linear_before_reset, input_forget;
-  double clip; // 0: none
-  int64_t hidden;
+  double clip;             // 0: none
   fe_rnn_function f[2][3]; // of each direction
 } fe_rnn;
 
 /// Reads the attributes; reports what is wrong with them.
 FE_NODISCARD fe_status fe_rnn_parse(fe_ir *ir, fe_where where,
                                     MlirOperation attrs, fe_rnn_cell cell,
-                                    int64_t hidden, fe_rnn *out);
+                                    fe_rnn *out);
 MlirValue fe_rnn_apply(fe_ir *ir, const fe_rnn_function *f, MlirValue x);
 
 /// The operands in the type that is computed in, f32 or f64; null: absent.
@@ -43,6 +42,7 @@ typedef struct fe_rnn_operands {
   MlirValue bias;     // [D][2 * gates * H]
   MlirValue lengths;  // [B] of i32
   MlirValue h, c, p;  // initial states, peepholes [D][3 * H]
+  MlirValue hidden;   // H, of main
   const void *r_data; // of a constant r
   bool wants_y;
 } fe_rnn_operands;

@@ -149,7 +149,7 @@ static fe_status parse_functions(fe_ir *ir, fe_where where, MlirOperation attrs,
 }
 
 fe_status fe_rnn_parse(fe_ir *ir, fe_where where, MlirOperation attrs,
-                       fe_rnn_cell cell, int64_t hidden, fe_rnn *out) {
+                       fe_rnn_cell cell, fe_rnn *out) {
   static const unsigned gates[] = {1, 3, 4};
   const char *direction = fe_attr_str(ir->arena, attrs, "direction", "forward");
   bool both = !strcmp(direction, "bidirectional");
@@ -167,7 +167,6 @@ fe_status fe_rnn_parse(fe_ir *ir, fe_where where, MlirOperation attrs,
                   .linear_before_reset =
                       fe_attr_i64(attrs, "linear_before_reset", 0) != 0,
                   .input_forget = fe_attr_i64(attrs, "input_forget", 0) != 0,
-                  .clip = fe_attr_f64(attrs, "clip", 0),
-                  .hidden = hidden};
+                  .clip = fe_attr_f64(attrs, "clip", 0)};
   return parse_functions(ir, where, attrs, out);
 }

@@ -32,7 +32,7 @@
 typedef struct stage { // gates that are computed together
   unsigned first_gate, gates;
   int64_t vectors; // of units in a panel
-  int64_t first_panel, panels;
+  MlirValue first_panel, panels;
 } stage;
 
 typedef struct rnn {
@@ -47,6 +47,7 @@ typedef struct rnn {
   bool reset_first; // GRU: the reset state goes into the second product
   bool in_place;    // nothing reads the state when it is written
   bool back_and_forth;
+  MlirValue hidden; // index value of main, then of the kernel; so in stages
   // memrefs in the kernel; null: absent
   MlirValue gates, panels, bias, lengths, h0, c0, peep; // inputs
   MlirValue sums, h, c, next, y;                        // outputs
@@ -62,48 +63,78 @@ static MlirValue idx(rnn *r, int64_t v) { return fe_index(r->l->ir, v); }
 
 //===-- Panels of R ---------------------------------------------------------//
 
-static int64_t vectors_of(const rnn *r) { // of all units
-  return (r->n->hidden + r->lanes - 1) / r->lanes;
+static MlirValue times(rnn *r, int64_t n, MlirValue v) {
+  return fe_mul(r->l->ir, idx(r, n), v);
 }
 
+static int64_t known(MlirValue size) { // FE_DYN: only the run knows
+  int64_t n;
+  return fe_size_known(size, &n) ? n : FE_DYN;
+}
+
+static int64_t vectors_of(const rnn *r) { // of all units, which are known
+  return (known(r->hidden) + r->lanes - 1) / r->lanes;
+}
+
+static MlirValue n_panels(const rnn *r) {
+  const stage *last = &r->stages[r->n_stages - 1];
+  return fe_add(r->l->ir, last->first_panel, last->panels);
+}
+
+/// Numbers of panels, where they are written now.
+static void count_panels(rnn *r, MlirValue hidden) {
+  fe_ir *ir = r->l->ir;
+  MlirValue panels = idx(r, 0);
+  r->hidden = hidden;
+  for (unsigned i = 0; i < r->n_stages; ++i) {
+    stage *s = &r->stages[i];
+    int64_t units = s->vectors * r->lanes;
+    s->first_panel = panels;
+    s->panels =
+        fe_divu(ir, fe_add(ir, hidden, idx(r, units - 1)), idx(r, units));
+    panels = fe_add(ir, panels, s->panels);
+  }
+}
+
+/// Where the number of units is known, panels are of one size, if possible.
 static void plan(rnn *r) {
   const fe_rnn *n = r->n;
+  r->hidden = r->o->hidden;
   r->lanes = r->l->target->vector_bits / fe_dtype_bits(r->t);
   r->reset_first = n->cell == FE_GRU && !n->linear_before_reset;
   r->n_stages = r->reset_first ? 2 : 1;
   r->stages[0].gates = r->reset_first ? 2 : n->gates;
   r->stages[1] = (stage){.first_gate = 2, .gates = 1};
-  int64_t panels = 0, all = vectors_of(r);
+  bool open = known(r->hidden) == FE_DYN;
   for (unsigned i = 0; i < r->n_stages; ++i) {
     stage *s = &r->stages[i];
-    int64_t most = (PANEL_VECTORS + s->gates - 1) / s->gates;
-    s->first_panel = panels;
-    s->panels = (all + most - 1) / most;
-    s->vectors = (all + s->panels - 1) / s->panels;
-    panels += s->panels;
+    s->vectors = (PANEL_VECTORS + s->gates - 1) / s->gates;
+    if (!open) {
+      int64_t all = vectors_of(r), panels = (all + s->vectors - 1) / s->vectors;
+      s->vectors = (all + panels - 1) / panels;
+    }
     int64_t width = s->gates * s->vectors * r->lanes;
     r->width = width > r->width ? width : r->width;
   }
+  count_panels(r, r->hidden);
+  int64_t panels = known(n_panels(r));
   r->in_place = r->reset_first || panels == 1;
-  int64_t bytes = panels * r->width * n->hidden * fe_dtype_bits(r->t) / 8;
-  r->back_and_forth = 2 * bytes > r->l->target->l1_bytes;
+  int64_t row = r->width * fe_dtype_bits(r->t) / 8;
+  r->back_and_forth =
+      open || 2 * panels * row * known(r->hidden) > r->l->target->l1_bytes;
 }
 
-static int64_t n_panels(const rnn *r) {
-  const stage *last = &r->stages[r->n_stages - 1];
-  return last->first_panel + last->panels;
-}
-
-/// Row of R that column j of panel p is; -1: padding.
+/// Row of R that column j of panel p is; -1: padding. All sizes are known.
 static int64_t row_of(const rnn *r, int64_t p, int64_t j) {
   const stage *s = &r->stages[0];
-  if (r->n_stages > 1 && p >= r->stages[1].first_panel)
+  if (r->n_stages > 1 && p >= known(r->stages[1].first_panel))
     s = &r->stages[1];
+  int64_t hidden = known(r->hidden), first = known(s->first_panel);
   int64_t span = s->vectors * r->lanes, gate = j / r->lanes % s->gates;
   int64_t vector = j / (s->gates * r->lanes);
-  int64_t unit = (p - s->first_panel) * span + vector * r->lanes + j % r->lanes;
-  return vector < s->vectors && unit < r->n->hidden
-             ? (s->first_gate + gate) * r->n->hidden + unit
+  int64_t unit = (p - first) * span + vector * r->lanes + j % r->lanes;
+  return vector < s->vectors && unit < hidden
+             ? (s->first_gate + gate) * hidden + unit
              : -1;
 }
 
@@ -111,8 +142,8 @@ static int64_t row_of(const rnn *r, int64_t p, int64_t j) {
 static MlirValue constant_panels(rnn *r, const char *data) {
   fe_ir *ir = r->l->ir;
   const fe_rnn *n = r->n;
-  size_t elem = fe_dtype_bits(r->t) / 8, h = (size_t)n->hidden;
-  int64_t dims[4] = {n->directions, n_panels(r), n->hidden, r->width};
+  size_t elem = fe_dtype_bits(r->t) / 8, h = (size_t)known(r->hidden);
+  int64_t dims[4] = {n->directions, known(n_panels(r)), (int64_t)h, r->width};
   size_t size = (size_t)(dims[0] * dims[1] * dims[2] * dims[3]) * elem;
   char *out = fe_alloc(ir->arena, size), *to = out;
   for (int64_t d = 0; d < dims[0]; ++d)
@@ -135,17 +166,16 @@ static MlirValue constant_panels(rnn *r, const char *data) {
 /// last one.
 static MlirValue row_at(rnn *r, const stage *s, MlirValue p, MlirValue j) {
   fe_ir *ir = r->l->ir;
-  int64_t span = s->vectors * r->lanes, hidden = r->n->hidden;
+  int64_t span = s->vectors * r->lanes;
   MlirValue gate =
       fe_remu(ir, fe_divu(ir, j, idx(r, r->lanes)), idx(r, s->gates));
-  MlirValue first =
-      fe_mul(ir, fe_sub(ir, p, idx(r, s->first_panel)), idx(r, span));
+  MlirValue first = fe_mul(ir, fe_sub(ir, p, s->first_panel), idx(r, span));
   MlirValue vector = fe_divu(ir, j, idx(r, s->gates * r->lanes));
   MlirValue unit = fe_add(ir, first, fe_mul(ir, vector, idx(r, r->lanes)));
   unit = fe_add(ir, unit, fe_remu(ir, j, idx(r, r->lanes)));
-  unit = fe_min(ir, unit, idx(r, hidden - 1));
+  unit = fe_min(ir, unit, fe_sub(ir, r->hidden, idx(r, 1)));
   gate = fe_add(ir, gate, idx(r, s->first_gate));
-  return fe_add(ir, fe_mul(ir, gate, idx(r, hidden)), unit);
+  return fe_add(ir, fe_mul(ir, gate, r->hidden), unit);
 }
 
 /// The same of R computed at run time.
@@ -153,15 +183,15 @@ static MlirValue computed_panels(rnn *r, MlirValue weights) {
   fe_lower *l = r->l;
   fe_ir *ir = l->ir;
   const fe_rnn *n = r->n;
-  MlirValue sizes[4] = {idx(r, n->directions), idx(r, n_panels(r)),
-                        idx(r, n->hidden), idx(r, r->width)};
+  MlirValue sizes[4] = {idx(r, n->directions), n_panels(r), r->hidden,
+                        idx(r, r->width)};
   fe_generic *g = fe_generic_begin(l, 4, sizes, 0, NULL, NULL, NULL);
   MlirValue p = fe_iter(g, 1), j = fe_iter(g, 3);
   MlirValue row = row_at(r, &r->stages[0], p, j);
   if (r->n_stages > 1) {
     const stage *last = &r->stages[1];
-    MlirValue before = fe_cmp(ir, FE_LT, p, idx(r, last->first_panel));
-    MlirValue q = fe_max(ir, p, idx(r, last->first_panel));
+    MlirValue before = fe_cmp(ir, FE_LT, p, last->first_panel);
+    MlirValue q = fe_max(ir, p, last->first_panel);
     row = fe_select(ir, before, row, row_at(r, last, q, j));
   }
   MlirValue at[3] = {fe_iter(g, 0), row, fe_iter(g, 2)};
@@ -176,15 +206,15 @@ static MlirValue sum_of_biases(rnn *r) {
   fe_lower *l = r->l;
   fe_ir *ir = l->ir;
   const fe_rnn *n = r->n;
-  int64_t rows = n->gates * n->hidden;
-  MlirValue sizes[2] = {idx(r, n->directions), idx(r, rows)};
+  MlirValue rows = times(r, n->gates, r->hidden);
+  MlirValue sizes[2] = {idx(r, n->directions), rows};
   fe_generic *g = fe_generic_begin(l, 2, sizes, 0, NULL, NULL, NULL);
   MlirValue d = fe_iter(g, 0), i = fe_iter(g, 1);
-  MlirValue first[2] = {d, i}, second[2] = {d, fe_add(ir, i, idx(r, rows))};
+  MlirValue first[2] = {d, i}, second[2] = {d, fe_add(ir, i, rows)};
   MlirValue w = fe_at(g, r->o->bias, r->t, 2, first);
   MlirValue v = fe_add(ir, w, fe_at(g, r->o->bias, r->t, 2, second));
   if (n->cell == FE_GRU && n->linear_before_reset) {
-    MlirValue hidden = fe_cmp(ir, FE_GE, i, idx(r, 2 * n->hidden));
+    MlirValue hidden = fe_cmp(ir, FE_GE, i, times(r, 2, r->hidden));
     v = fe_select(ir, hidden, w, v);
   }
   return fe_generic_end(g, r->t, v);
@@ -200,7 +230,7 @@ static MlirValue input_part(rnn *r) {
                        fe_size(l, x, 2)};
   x = fe_reshape(l, x, fe_elem_of(x), 3, flat);
   MlirValue sizes[3] = {idx(r, n->directions), flat[1],
-                        idx(r, n->gates * n->hidden)};
+                        times(r, n->gates, r->hidden)};
   MlirValue v = fe_lower_contract(l, x, false, r->o->w, true, r->t, 3, sizes);
   if (fe_is_null(r->o->bias))
     return v;
@@ -245,22 +275,21 @@ static MlirValue sum_at(rnn *r, unsigned g, MlirValue j) {
 }
 /// What waits for the next stage or step. GRU with two stages: the update gate,
 /// then the reset state; else the state.
-static MlirValue next_at(rnn *r, int64_t column, MlirValue j) {
+static MlirValue next_at(rnn *r, MlirValue column, MlirValue j) {
   fe_ir *ir = r->l->ir;
   return fe_load(ir, r->next,
-                 FE_IDX(idx(r, r->d), r->b, fe_add(ir, j, idx(r, column))));
+                 FE_IDX(idx(r, r->d), r->b, fe_add(ir, j, column)));
 }
-static void set_next(rnn *r, MlirValue v, int64_t column, MlirValue j) {
+static void set_next(rnn *r, MlirValue v, MlirValue column, MlirValue j) {
   fe_ir *ir = r->l->ir;
-  fe_store(ir, v, r->next,
-           FE_IDX(idx(r, r->d), r->b, fe_add(ir, j, idx(r, column))));
+  fe_store(ir, v, r->next, FE_IDX(idx(r, r->d), r->b, fe_add(ir, j, column)));
 }
 /// The new state.
 static void set_h(rnn *r, MlirValue v, MlirValue j) {
   if (r->in_place)
     store_state(r, v, r->h, j);
   else
-    set_next(r, v, 0, j);
+    set_next(r, v, idx(r, 0), j);
   store_y(r, v, j);
 }
 static MlirValue input_at(rnn *r, unsigned gate, MlirValue j) {
@@ -268,7 +297,7 @@ static MlirValue input_at(rnn *r, unsigned gate, MlirValue j) {
   MlirValue row = r->n->batch_first
                       ? fe_add(ir, fe_mul(ir, r->b, r->time), r->at)
                       : fe_add(ir, fe_mul(ir, r->at, r->batch), r->b);
-  MlirValue column = fe_add(ir, j, idx(r, gate * r->n->hidden));
+  MlirValue column = fe_add(ir, j, times(r, gate, r->hidden));
   return fe_load(ir, r->gates, FE_IDX(idx(r, r->d), row, column));
 }
 static MlirValue peephole(rnn *r, MlirValue v, unsigned which, MlirValue c,
@@ -276,7 +305,7 @@ static MlirValue peephole(rnn *r, MlirValue v, unsigned which, MlirValue c,
   fe_ir *ir = r->l->ir;
   if (fe_is_null(r->peep))
     return v;
-  MlirValue column = fe_add(ir, j, idx(r, which * r->n->hidden));
+  MlirValue column = fe_add(ir, j, times(r, which, r->hidden));
   MlirValue p = fe_load(ir, r->peep, FE_IDX(idx(r, r->d), column));
   return fe_add(ir, v, fe_mul(ir, p, c));
 }
@@ -306,8 +335,8 @@ static void tile(rnn *r, const stage *s, MlirValue panel, unsigned rows,
   unsigned each = s->gates * n; // sums of a sequence
   for (unsigned i = 0; i < rows * each; ++i)
     acc[i] = fe_float(ir, vec, 0);
-  fe_region loop = fe_for_begin(ir, idx(r, 0), idx(r, r->n->hidden), idx(r, 1),
-                                rows * each, acc);
+  fe_region loop =
+      fe_for_begin(ir, idx(r, 0), r->hidden, idx(r, 1), rows * each, acc);
   MlirValue k = fe_add(ir, r->from, fe_mul(ir, loop.iv, r->direction));
   for (unsigned v = 0; v < each; ++v) {
     MlirValue column = idx(r, (first * s->gates + v) * r->lanes);
@@ -316,7 +345,7 @@ static void tile(rnn *r, const stage *s, MlirValue panel, unsigned rows,
   for (unsigned i = 0; i < rows; ++i) {
     r->b = fe_add(ir, base, idx(r, i));
     MlirValue h =
-        s->first_gate ? next_at(r, r->n->hidden, k) : load_state(r, r->h, k);
+        s->first_gate ? next_at(r, r->hidden, k) : load_state(r, r->h, k);
     MlirValue wide = fe_splat(ir, h, r->lanes);
     for (unsigned v = 0; v < each; ++v) {
       MlirValue before = fe_block_arg(loop.body, 1 + i * each + v);
@@ -410,13 +439,15 @@ static void panel_product(rnn *r, span s, const stage *g, MlirValue panel,
 static void run_stage(rnn *r, span s, const stage *g, bool last,
                       void (*cell)(rnn *r, MlirValue j)) {
   fe_ir *ir = r->l->ir;
-  fe_region p = fe_loop(ir, idx(r, g->panels));
+  fe_region p = fe_loop(ir, g->panels);
   MlirValue back = fe_cmp(ir, FE_LT, r->direction, idx(r, 0));
-  MlirValue end = idx(r, g->panels - 1);
+  MlirValue end = fe_sub(ir, g->panels, idx(r, 1));
   MlirValue q = fe_select(ir, back, fe_sub(ir, end, p.iv), p.iv);
-  MlirValue panel = fe_add(ir, q, idx(r, g->first_panel));
-  unsigned n = (unsigned)g->vectors;
-  unsigned less = (unsigned)(vectors_of(r) - (g->panels - 1) * n);
+  MlirValue panel = fe_add(ir, q, g->first_panel);
+  unsigned n = (unsigned)g->vectors, less = n;
+  int64_t hidden = known(r->hidden), panels = known(g->panels);
+  if (panels != FE_DYN)
+    less = (unsigned)(vectors_of(r) - (panels - 1) * n);
   if (less < n) {
     fe_region full = fe_if_begin(ir, fe_cmp(ir, FE_LT, q, end), 0, NULL, true);
     panel_product(r, s, g, panel, n);
@@ -429,8 +460,8 @@ static void run_stage(rnn *r, span s, const stage *g, bool last,
   int64_t span = n * r->lanes;
   r->start = fe_mul(ir, q, idx(r, span));
   MlirValue units = idx(r, span);
-  if (r->n->hidden % span)
-    units = fe_min(ir, units, fe_sub(ir, idx(r, r->n->hidden), r->start));
+  if (hidden == FE_DYN || hidden % span)
+    units = fe_min(ir, units, fe_sub(ir, r->hidden, r->start));
   bool zeros = last && !fe_is_null(r->y);
   sequences each = each_sequence(r, s, zeros);
   elements(r, units, cell);
@@ -479,13 +510,13 @@ static void gru_state(rnn *r, MlirValue z, MlirValue v, MlirValue j) {
 
 /// GRU in two stages: the update gate and the reset state, then the state.
 static void gru_gates(rnn *r, MlirValue j) {
-  set_next(r, activate(r, 0, gate(r, 0, j)), 0, j);
+  set_next(r, activate(r, 0, gate(r, 0, j)), idx(r, 0), j);
   MlirValue reset = activate(r, 0, gate(r, 1, j));
-  set_next(r, fe_mul(r->l->ir, reset, load_state(r, r->h, j)), r->n->hidden, j);
+  set_next(r, fe_mul(r->l->ir, reset, load_state(r, r->h, j)), r->hidden, j);
 }
 static void gru_hidden(rnn *r, MlirValue j) {
   MlirValue v = activate(r, 1, gate(r, 2, j));
-  gru_state(r, next_at(r, 0, j), v, j);
+  gru_state(r, next_at(r, idx(r, 0), j), v, j);
 }
 
 /// GRU in one, the reset behind the product.
@@ -494,7 +525,7 @@ static void gru_cell(rnn *r, MlirValue j) {
   MlirValue z = activate(r, 0, gate(r, 0, j));
   MlirValue reset = activate(r, 0, gate(r, 1, j)), v = sum_at(r, 2, j);
   if (!fe_is_null(r->bias)) {
-    MlirValue at = fe_add(ir, j, idx(r, 5 * r->n->hidden));
+    MlirValue at = fe_add(ir, j, times(r, 5, r->hidden));
     v = fe_add(ir, v, fe_load(ir, r->bias, FE_IDX(idx(r, r->d), at)));
   }
   v = fe_add(ir, fe_mul(ir, reset, v), input_at(r, 2, j));
@@ -513,17 +544,19 @@ static void take_vector(rnn *r, MlirValue j) {
 /// a loop of one, for which all that is in registers has to be stored.
 static void take_next(rnn *r) {
   fe_ir *ir = r->l->ir;
-  int64_t left = r->n->hidden % (8 * r->lanes), whole = r->n->hidden - left;
-  fe_region loop =
-      fe_for_begin(ir, idx(r, 0), idx(r, whole), idx(r, 8 * r->lanes), 0, NULL);
+  MlirValue eight = idx(r, 8 * r->lanes);
+  MlirValue whole = fe_sub(ir, r->hidden, fe_remu(ir, r->hidden, eight));
+  fe_region loop = fe_for_begin(ir, idx(r, 0), whole, eight, 0, NULL);
   for (int i = 0; i < 8; ++i)
     take_vector(r, fe_add(ir, loop.iv, idx(r, i * r->lanes)));
   fe_loop_end(ir, &loop);
-  for (; left >= r->lanes; left -= r->lanes, whole += r->lanes)
-    take_vector(r, idx(r, whole));
-  fe_region rest =
-      fe_for_begin(ir, idx(r, whole), idx(r, r->n->hidden), idx(r, 1), 0, NULL);
-  store_state(r, next_at(r, 0, rest.iv), r->h, rest.iv);
+  int64_t hidden = known(r->hidden), done = known(whole);
+  for (; hidden != FE_DYN && hidden - done >= r->lanes; done += r->lanes)
+    take_vector(r, idx(r, done));
+  if (hidden != FE_DYN)
+    whole = idx(r, done);
+  fe_region rest = fe_for_begin(ir, whole, r->hidden, idx(r, 1), 0, NULL);
+  store_state(r, next_at(r, idx(r, 0), rest.iv), r->h, rest.iv);
   fe_loop_end(ir, &rest);
 }
 
@@ -536,7 +569,7 @@ static void one_step(rnn *r, span s) {
   r->direction = one;
   if (r->back_and_forth) {
     MlirValue odd = fe_cmp(ir, FE_EQ, fe_and(ir, r->step, one), one);
-    r->from = fe_select(ir, odd, idx(r, r->n->hidden - 1), idx(r, 0));
+    r->from = fe_select(ir, odd, fe_sub(ir, r->hidden, one), idx(r, 0));
     r->direction = fe_select(ir, odd, idx(r, -1), one);
   }
   if (r->n_stages > 1) {
@@ -559,7 +592,7 @@ static void start_states(rnn *r, span s) {
   MlirValue zero = fe_float(ir, fe_storage_type(ir, r->t), 0);
   fe_region b = fe_for_begin(ir, s.first, s.last, idx(r, 1), 0, NULL);
   r->b = b.iv;
-  fe_region j = fe_loop(ir, idx(r, r->n->hidden));
+  fe_region j = fe_loop(ir, r->hidden);
   store_state(r, fe_is_null(r->h0) ? zero : load_state(r, r->h0, j.iv), r->h,
               j.iv);
   if (!fe_is_null(r->c))
@@ -598,7 +631,7 @@ void fe_rnn_lower(fe_lower *l, const fe_rnn *n, const fe_rnn_operands *o,
   plan(&r);
   unsigned time = n->batch_first;
   MlirValue T = fe_size(l, o->x, time), B = fe_size(l, o->x, !time);
-  MlirValue D = idx(&r, n->directions), H = idx(&r, n->hidden);
+  MlirValue D = idx(&r, n->directions), H = o->hidden;
   MlirValue gates = input_part(&r);
   MlirValue panels =
       o->r_data ? constant_panels(&r, o->r_data) : computed_panels(&r, o->r);
@@ -609,7 +642,7 @@ void fe_rnn_lower(fe_lower *l, const fe_rnn *n, const fe_rnn_operands *o,
     y_sizes[2] = s_sizes[1] = D;
   }
   MlirValue sum_sizes[3] = {D, B, idx(&r, r.width)};
-  MlirValue next_sizes[3] = {D, B, idx(&r, n->hidden * r.n_stages)};
+  MlirValue next_sizes[3] = {D, B, times(&r, r.n_stages, H)};
   MlirValue in[8], outs[5], *in_at[8], *out_at[5], none = {0};
   unsigned n_in = 0, n_out = 0;
   argument(gates, &r.gates, in, in_at, &n_in);
@@ -629,18 +662,23 @@ void fe_rnn_lower(fe_lower *l, const fe_rnn *n, const fe_rnn_operands *o,
              &n_out);
   if (o->wants_y)
     argument(fe_tensor_empty(l, r.t, 4, y_sizes), &r.y, outs, out_at, &n_out);
-  fe_kernel_begin(&r.k, l, "recurrence", n_in, in, n_out, outs, 1, &T);
+  fe_kernel_begin(&r.k, l, "recurrence", n_in, in, n_out, outs, 2,
+                  (MlirValue[]){T, H});
   for (unsigned i = 0; i < n_in; ++i)
     *in_at[i] = r.k.in[i];
   for (unsigned i = 0; i < n_out; ++i)
     *out_at[i] = r.k.out[i];
   r.time = r.k.scalar[0];
+  int64_t hidden = known(H);
+  count_panels(&r, hidden == FE_DYN ? r.k.scalar[1] : idx(&r, hidden));
   r.batch = fe_dim(ir, r.sums, 1);
   for (unsigned d = 0; d < n->directions; ++d)
     direction(&r, d);
   MlirAffineExpr items =
       fe_dim_mul(fe_kernel_dim(&r.k, n_in, 1), fe_dim_const(ir, n->directions));
-  MlirAffineExpr work = fe_dim_const(ir, n_panels(&r) * r.width * n->hidden);
+  MlirAffineExpr work = fe_kernel_dim(&r.k, 1, 1); // of panels
+  for (unsigned i = 2; i < 4; ++i)
+    work = fe_dim_mul(work, fe_kernel_dim(&r.k, 1, i));
   fe_kernel_end(&r.k, items, fe_dim_mul(fe_kernel_scalar(&r.k, 0), work));
   MlirValue *result = r.k.result;
   out[0] = o->wants_y ? result[n_out - 1] : none;

@@ -41,37 +41,50 @@ static fe_status check_shape(fe_infer *f, unsigned i, unsigned rank,
   return FE_OK;
 }
 
+/// The number of hidden units by R, by the attribute, or by the rows of the
+/// weights; FE_DYN: only the run knows.
+static int64_t hidden_of(fe_infer *f, const fe_rnn *n, const fe_dims *r) {
+  fe_dims w = {0};
+  int64_t hidden = fe_dim_static(r->d[2]);
+  int64_t given = fe_attr_i64(f->attrs, "hidden_size", 0);
+  if (hidden != FE_DYN || given)
+    return hidden != FE_DYN ? hidden : given;
+  int64_t rows = fe_dim_static(r->d[1]);
+  if (rows == FE_DYN && fe_dims_of(f->ir, f->in[W], &w) && w.rank == 3)
+    rows = fe_dim_static(w.d[1]);
+  return rows == FE_DYN ? FE_DYN : rows / n->gates;
+}
+
 static fe_status infer_rnn(fe_infer *f) {
   fe_dims x, r;
   if (fe_in_dims(f, X, &x) || fe_in_dims(f, R, &r))
     return FE_FAILED;
   if (x.rank != 3 || r.rank != 3)
     return fe_infer_error(f, NULL, "X and R must have rank 3");
-  int64_t hidden = fe_dim_static(r.d[2]);
-  int64_t given = fe_attr_i64(f->attrs, "hidden_size", 0);
-  hidden = hidden == FE_DYN ? given : hidden;
-  if (hidden == 0 && fe_dim_static(r.d[2]) == FE_DYN)
-    return fe_need_known(f, R, 2, "the number of hidden units");
-  if (hidden <= 0 || (given && given != hidden))
-    return fe_infer_error(f, NULL,
-                          "hidden_size is not known, or %" PRId64
-                          " but R is for %" PRId64,
-                          given, hidden);
   fe_rnn n;
-  if (fe_rnn_parse(f->ir, f->where, f->attrs, cell_of(f->row), hidden, &n))
+  if (fe_rnn_parse(f->ir, f->where, f->attrs, cell_of(f->row), &n))
     return FE_FAILED;
+  int64_t given = fe_attr_i64(f->attrs, "hidden_size", 0);
+  int64_t hidden = hidden_of(f, &n, &r);
+  if (hidden == 0 || given < 0 || (given && given != hidden))
+    return fe_infer_error(f, NULL,
+                          "hidden_size is %" PRId64 " but R is for %" PRId64,
+                          given, hidden);
   MlirAffineExpr time = x.d[n.batch_first], batch = x.d[!n.batch_first];
-  int64_t d = n.directions, g = n.gates * hidden, b = fe_dim_static(batch);
+  bool open = hidden == FE_DYN; // only the run knows
+  int64_t d = n.directions, b = fe_dim_static(batch);
+  int64_t g = open ? FE_DYN : n.gates * hidden;
   int64_t state[3] = {d, b, hidden}, swapped[3] = {b, d, hidden};
   const int64_t *states = n.batch_first ? swapped : state;
   if (check_shape(f, W, 3, (int64_t[]){d, g, fe_dim_static(x.d[2])}) ||
       check_shape(f, R, 3, (int64_t[]){d, g, hidden}) ||
-      check_shape(f, B, 2, (int64_t[]){d, 2 * g}) ||
+      check_shape(f, B, 2, (int64_t[]){d, open ? g : 2 * g}) ||
       check_shape(f, LENGTHS, 1, &b) || check_shape(f, H, 3, states) ||
       check_shape(f, C, 3, states) ||
-      check_shape(f, P, 2, (int64_t[]){d, 3 * hidden}))
+      check_shape(f, P, 2, (int64_t[]){d, open ? g : 3 * hidden}))
     return FE_FAILED;
-  MlirAffineExpr dirs = fe_dim_const(f->ir, d), h = fe_dim_const(f->ir, hidden);
+  MlirAffineExpr dirs = fe_dim_const(f->ir, d),
+                 h = open ? r.d[2] : fe_dim_const(f->ir, hidden);
   fe_dims y = {.rank = 4, .d = {time, dirs, batch, h}};
   fe_dims last = {.rank = 3, .d = {dirs, batch, h}};
   if (n.batch_first) {
@@ -93,14 +106,16 @@ static fe_status lower_rnn(fe_lower *l) {
     if (!fe_is_null(l->in[i]))
       in[i] = i == LENGTHS ? l->in[i] : fe_to_type(l, l->in[i], t, work);
   fe_rnn n;
-  int64_t hidden = fe_static_dim(fe_result(l->op, 1), 2);
-  if (fe_rnn_parse(l->ir, l->where, l->op, cell_of(l->row), hidden, &n))
+  if (fe_rnn_parse(l->ir, l->where, l->op, cell_of(l->row), &n))
     return FE_FAILED;
   // What inference could not compare.
   unsigned time = n.batch_first, batch = !time;
-  int64_t gates = n.gates * hidden;
-  MlirValue d = fe_index(l->ir, n.directions), g = fe_index(l->ir, gates),
-            h = fe_index(l->ir, hidden), b = fe_size(l, l->in[X], batch);
+  fe_ir *ir = l->ir;
+  int64_t hidden = fe_static_dim(fe_result(l->op, 1), 2);
+  MlirValue h =
+      hidden == FE_DYN ? fe_size(l, l->in[R], 2) : fe_index(ir, hidden);
+  MlirValue d = fe_index(ir, n.directions), b = fe_size(l, l->in[X], batch);
+  MlirValue g = fe_mul(ir, fe_index(ir, n.gates), h);
   const struct {
     unsigned input, dim;
     MlirValue size;
@@ -112,7 +127,7 @@ static fe_status lower_rnn(fe_lower *l) {
       {R, 1, g},
       {R, 2, h},
       {B, 0, d},
-      {B, 1, fe_index(l->ir, 2 * gates)},
+      {B, 1, fe_mul(ir, fe_index(ir, 2), g)},
       {LENGTHS, 0, b},
       {H, batch, b},
       {H, time, d},
@@ -121,7 +136,7 @@ static fe_status lower_rnn(fe_lower *l) {
       {C, time, d},
       {C, 2, h},
       {P, 0, d},
-      {P, 1, fe_index(l->ir, 3 * hidden)},
+      {P, 1, fe_mul(ir, fe_index(ir, 3), h)},
   };
   for (unsigned i = 0; i < FE_COUNT(checks); ++i) {
     MlirValue v = in[checks[i].input];
@@ -140,6 +155,7 @@ static fe_status lower_rnn(fe_lower *l) {
                        .h = in[H],
                        .c = in[C],
                        .p = in[P],
+                       .hidden = h,
                        .r_data = constant ? c.data : NULL,
                        .wants_y = fe_n_uses(fe_result(l->op, 0)) != 0};
   MlirValue out[3];
@@ -180,8 +196,7 @@ static const fe_attr_def lstm_attrs[] = {
    .attrs = op_attrs,                                                          \
    .upgrade = upgrade_rnn,                                                     \
    .infer = infer_rnn,                                                         \
-   .lower = lower_rnn,                                                         \
-   .limits = "the hidden size must be known when compiling"}
+   .lower = lower_rnn}
 
 const fe_op_row fe_family_rnn[] = {
     RECURRENT("RNN", rnn_attrs, "", ""),
