@@ -59,13 +59,20 @@ both("Col2Im", numbers(2, 8, 12), np.array([4, 5]), np.array([2, 2]), fixed=[1])
 for kind in np.complex64, np.complex128:
     x, more = numbers(5, 4).astype(kind), numbers(6, 4).astype(kind)
     rows = f.integers(-5, 5, 6)
-    want = x.copy()
-    np.add.at(want, rows, more)
-    for dynamic in False, [0, 2]:
-        f.case("ScatterND", [x, rows[:, None].copy(), more], reduction="add",
-               dynamic=dynamic, want=[want])
-        f.case("ScatterElements", [x, np.repeat(rows[:, None], 4, 1), more],
-               reduction="add", dynamic=dynamic, want=[want])
+    for name, combine in ("add", np.add), ("mul", np.multiply):
+        want, nothing = x.copy(), x[:, :0].copy()
+        combine.at(want, rows, more)
+        for dynamic in False, [0, 1, 2]:
+            f.case("ScatterND", [x, rows[:, None].copy(), more],
+                   reduction=name, dynamic=dynamic, opset=16, want=[want])
+            f.case("ScatterElements", [x, np.repeat(rows[:, None], 4, 1), more],
+                   reduction=name, dynamic=dynamic, opset=16, want=[want])
+            f.case("ScatterElements", [nothing, np.zeros((6, 0), np.int64),
+                                       more[:, :0].copy()],
+                   reduction=name, dynamic=dynamic, want=[nothing])
+    for name in "max", "min":
+        f.refused("ScatterElements", [x, np.zeros((6, 4), np.int64), more],
+                  reduction=name, opset=18)
 
 x = numbers(40).round().astype(np.complex64)
 rows = np.array([[1 + 2j, 3], [1 + 1j, 4], [1 + 2j, 3], [1 + 1j, -1]])

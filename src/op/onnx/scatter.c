@@ -14,7 +14,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
-#include "op/complex.h"
 #include "op/sliding.h"
 
 #include <inttypes.h>
@@ -23,12 +22,7 @@
 enum reduction { NONE, ADD, MUL, MAX, MIN };
 static const char *const reductions[] = {"none", "add", "mul", "max", "min"};
 
-/// Complex numbers are moved as they are, and added by their parts.
-static fe_status expand_sum(fe_node *n, MlirValue *results) {
-  const fe_node_attr *how = fe_node_attr_find(n, "reduction");
-  bool adds = how && how->s && !strcmp(how->s, "add");
-  return adds ? fe_expand_complex(n, results) : FE_OK;
-}
+static bool is_complex(fe_dtype t) { return t == FE_C64 || t == FE_C128; }
 
 static fe_status read_reduction(fe_lower *l, enum reduction *out) {
   const char *name = fe_attr_str(l->ir->arena, l->op, "reduction", "none");
@@ -39,12 +33,57 @@ static fe_status read_reduction(fe_lower *l, enum reduction *out) {
       bool computes = t == FE_BOOL ||
                       (fe_dtype_is_float(t) && t != FE_F8E8M0) ||
                       (fe_dtype_is_int(t) && fe_dtype_bits(t) >= 8);
+      computes = computes || (is_complex(t) && *out != MAX && *out != MIN);
       if (*out != NONE && !computes)
-        return fe_lower_error(l, NULL, "%ss have no reduction '%s'",
-                              fe_dtype_name(t), name);
+        return fe_lower_error(
+            l,
+            is_complex(t) ? "use 'add' or 'mul': complex numbers have no order"
+                          : NULL,
+            "%ss have no reduction '%s'", fe_dtype_name(t), name);
       return FE_OK;
     }
   return fe_lower_error(l, NULL, "reduction cannot be '%s'", name);
+}
+
+typedef struct parts {
+  MlirValue real, imaginary;
+} parts;
+
+/// Of a complex number, which is stored as one integer.
+static parts parts_of(fe_ir *ir, fe_dtype t, MlirValue v) {
+  unsigned bits = fe_dtype_bits(t) / 2;
+  MlirType half = mlirIntegerTypeGet(ir->ctx, bits);
+  MlirType number = fe_storage_type(ir, t == FE_C64 ? FE_F32 : FE_F64);
+  MlirValue high = fe_shru(ir, v, fe_int(ir, mlirValueGetType(v), bits));
+  return (parts){
+      fe_bitcast(ir, fe_convert(ir, v, half, true, true), number),
+      fe_bitcast(ir, fe_convert(ir, high, half, true, true), number)};
+}
+
+static MlirValue of_parts(fe_ir *ir, fe_dtype t, parts p) {
+  unsigned bits = fe_dtype_bits(t) / 2;
+  MlirType half = mlirIntegerTypeGet(ir->ctx, bits);
+  MlirType whole = fe_storage_type(ir, t);
+  MlirValue low = fe_bitcast(ir, p.real, half);
+  MlirValue high = fe_bitcast(ir, p.imaginary, half);
+  return fe_or(ir, fe_convert(ir, low, whole, true, true),
+               fe_shl(ir, fe_convert(ir, high, whole, true, true),
+                      fe_int(ir, whole, bits)));
+}
+
+static MlirValue combine_complex(fe_ir *ir, enum reduction r, fe_dtype t,
+                                 MlirValue old, MlirValue v) {
+  parts a = parts_of(ir, t, old), b = parts_of(ir, t, v), c;
+  if (r == ADD) {
+    c = (parts){fe_add(ir, a.real, b.real),
+                fe_add(ir, a.imaginary, b.imaginary)};
+  } else {
+    MlirValue squares = fe_mul(ir, a.imaginary, b.imaginary);
+    c.real = fe_sub(ir, fe_mul(ir, a.real, b.real), squares);
+    c.imaginary = fe_add(ir, fe_mul(ir, a.real, b.imaginary),
+                         fe_mul(ir, a.imaginary, b.real));
+  }
+  return of_parts(ir, t, c);
 }
 
 /// Puts `v` to `at` of the result, combined with what lies there.
@@ -52,7 +91,10 @@ static void apply(fe_kernel *k, enum reduction r, fe_dtype t, MlirValue v,
                   unsigned n, const MlirValue *at) {
   fe_ir *ir = k->l->ir;
   bool is_unsigned = fe_dtype_is_unsigned(t) || t == FE_BOOL;
-  if (r != NONE) {
+  if (r != NONE && is_complex(t)) {
+    MlirValue old = fe_get(k, k->out[0], t, n, at);
+    v = combine_complex(ir, r, t, old, v);
+  } else if (r != NONE) {
     MlirValue old = fe_get(k, k->out[0], t, n, at);
     switch (r) {
     case ADD:
@@ -356,8 +398,6 @@ const fe_op_row fe_family_scatter[] = {
      .outputs = "output:T",
      .types = "T=all;I=i32,i64",
      .attrs = elements_attrs,
-     .flags = FE_FUNCTION,
-     .expand = expand_sum,
      .infer = infer_elements,
      .lower = lower_elements},
     {.name = "Scatter",
@@ -366,8 +406,6 @@ const fe_op_row fe_family_scatter[] = {
      .outputs = "output:T",
      .types = "T=all;I=i32,i64",
      .attrs = elements_attrs,
-     .flags = FE_FUNCTION,
-     .expand = expand_sum,
      .infer = infer_elements,
      .lower = lower_elements},
     {.name = "ScatterND",
@@ -376,8 +414,6 @@ const fe_op_row fe_family_scatter[] = {
      .outputs = "output:T",
      .types = "T=all;I=i64",
      .attrs = nd_attrs,
-     .flags = FE_FUNCTION,
-     .expand = expand_sum,
      .infer = infer_nd,
      .lower = lower_nd},
     {.name = "TensorScatter",
