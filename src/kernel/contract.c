@@ -24,8 +24,10 @@
 // bits that hold several numbers along K: a multiply-add is then a dot product
 // of those (dot.c).
 //
-// Where K is long, it is cut into blocks; accumulators wait in scratch memory,
-// apart for every tile, so that overlapping tiles stay right.
+// Where A and a panel do not fit into the cache, K is cut into blocks. A few
+// panels take a block each before the next one's turn, so that the part of A is
+// read from cache; accumulators wait in scratch memory, apart for every tile,
+// so that overlapping tiles stay right.
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/contract.h"
@@ -72,6 +74,8 @@ typedef struct ahead {
 
 #define FE_ROWS_AHEAD 24
 #define FE_FEW_TILES 3
+#define FE_ROWS_TO_L1 16
+#define FE_FEW_ROWS 64
 
 /// Bytes of a step of one column of constant B.
 static int64_t step_bytes(const fe_contract *c) {
@@ -112,16 +116,15 @@ static ahead plan_ahead(fe_contract *c, const fe_tile_place *p, const tile *t) {
     f.lines = (unsigned)((c->width + line - 1) / line);
     f.step = fe_min(ir, fe_ceildiv(ir, share, fe_index(ir, f.lines)), f.line);
   }
-  // What follows a copied block is the next one.
-  MlirValue count = c->p.pack_b ? p->k_count : c->K;
+  MlirValue count = p->k_count;
   MlirValue panel = fe_mul(ir, count, fe_index(ir, c->width));
   f.line = fe_divu(ir, panel, fe_index(ir, (int64_t)f.lines * f.turns));
   // Tiles of this height before this one, each K steps.
   MlirValue before =
       fe_divu(ir, fe_sub(ir, t->row, p->row), fe_index(ir, t->height));
   MlirValue steps = fe_divu(ir, count, fe_index(ir, f.turns));
-  f.start = fe_add(ir, fe_add(ir, p->b_source, panel),
-                   fe_mul(ir, before, fe_mul(ir, steps, f.step)));
+  f.start =
+      fe_add(ir, p->b_next, fe_mul(ir, before, fe_mul(ir, steps, f.step)));
   return f;
 }
 
@@ -151,12 +154,28 @@ static void fetch_ahead(fe_contract *c, const fe_tile_place *p, const ahead *f,
   }
 }
 
+/// The rows of the panel that come next, from L2 into L1. Among many tiles it
+/// makes no difference.
+static void fetch_rows(fe_contract *c, const fe_tile_place *p, const ahead *f,
+                       MlirValue b_at) {
+  fe_ir *ir = c->g.ir;
+  bool many = p->static_rows != FE_DYN && p->static_rows > FE_FEW_ROWS;
+  if (!f->lines || f->own || c->p.pack_b || many)
+    return;
+  MlirValue at = fe_add_static(ir, b_at, FE_ROWS_TO_L1 * c->width);
+  int64_t line = 64 / step_bytes(c);
+  for (unsigned i = 0; i < lines_of_row(c, p); ++i)
+    fe_prefetch(ir, c->g.flat[c->b],
+                fe_contract_element(c, fe_add_static(ir, at, i * line)), 3);
+}
+
 /// Step k (from 0, within the block of K) on the accumulators.
 static void step(fe_contract *c, const fe_tile_place *p, const tile *t,
                  const ahead *f, MlirValue k, MlirValue *acc) {
   fe_ir *ir = c->g.ir;
   fetch_ahead(c, p, f, k);
   MlirValue b_at = fe_add(ir, p->b_start, fe_mul(ir, k, p->b_row));
+  fetch_rows(c, p, f, b_at);
   MlirValue b[32];
   for (unsigned j = 0; j < t->vectors; ++j)
     b[j] = fe_contract_load_b(c, p, b_at, j);
@@ -176,11 +195,12 @@ static void step(fe_contract *c, const fe_tile_place *p, const tile *t,
   }
 }
 
-static MlirValue waiting_at(fe_contract *c, const tile *t, unsigned i,
-                            unsigned j) {
+static MlirValue waiting_at(fe_contract *c, const fe_tile_place *p,
+                            const tile *t, unsigned i, unsigned j) {
   fe_ir *ir = c->g.ir;
   int64_t size = (int64_t)c->p.rows * c->width;
   MlirValue at = fe_mul(ir, t->number, fe_index(ir, size));
+  at = fe_add(ir, at, p->waits_at);
   return fe_add_static(ir, at, i * c->width + (int64_t)j * c->p.lanes);
 }
 
@@ -201,7 +221,7 @@ static void start_values(fe_contract *c, const fe_tile_place *p, tile *t) {
   fe_region r = fe_if_begin(ir, p->is_first, n, types, true);
   fe_if_else(ir, &r, n, t->acc);
   for (unsigned i = 0; i < n; ++i) {
-    MlirValue at = waiting_at(c, t, i / t->vectors, i % t->vectors);
+    MlirValue at = waiting_at(c, p, t, i / t->vectors, i % t->vectors);
     old[i] = fe_vload(ir, c->p.lanes, c->waiting, 1, &at);
   }
   fe_if_end(ir, &r, n, old);
@@ -302,7 +322,7 @@ static void emit_tile(fe_contract *c, const fe_tile_place *p, unsigned height,
   finish(c, p, &t);
   fe_if_else(ir, &last, 0, NULL);
   for (unsigned i = 0; i < n; ++i) {
-    MlirValue at = waiting_at(c, &t, i / t.vectors, i % t.vectors);
+    MlirValue at = waiting_at(c, p, &t, i / t.vectors, i % t.vectors);
     fe_vstore(ir, raw[i], c->waiting, 1, &at);
   }
   fe_if_end(ir, &last, 0, NULL);
@@ -321,12 +341,43 @@ static void one_tile(void *user, unsigned height, MlirValue row,
 
 //===-- Items ---------------------------------------------------------------//
 
-/// All of K, or its blocks, for one panel and block of rows.
+/// Elements that wait between blocks of K, of one item.
+static int64_t waiting_size(const fe_contract *c) {
+  return fe_tiles_most(c->p.rows, c->p.row_block) * c->p.rows * c->width;
+}
+
+/// Which part of K there is to do, and what is needed after it: the same part
+/// of the next panel or, behind the last item, the next part of the first one's
+/// panel.
+static void place_in_k(fe_contract *c, fe_tile_place *p) {
+  fe_ir *ir = c->g.ir;
+  MlirValue panel = fe_mul(ir, c->K, fe_index(ir, c->width));
+  MlirValue next = fe_add(ir, p->b_start, panel);
+  p->k_first = fe_index(ir, 0);
+  p->k_count = c->K;
+  p->b_next = next;
+  if (!p->part)
+    return;
+  MlirValue size = fe_index(ir, c->p.k_block);
+  MlirValue left = fe_sub(ir, c->K, p->part->first);
+  p->k_first = p->part->first;
+  p->k_count = fe_min(ir, left, size);
+  p->is_first = fe_cmp(ir, FE_EQ, p->k_first, fe_index(ir, 0));
+  p->is_last = fe_cmp(ir, FE_LE, left, size);
+  p->waits_at = fe_mul(ir, p->part->slot, fe_index(ir, waiting_size(c)));
+  MlirValue offset = fe_mul(ir, p->k_first, p->b_row);
+  p->b_start = fe_add(ir, p->b_start, offset);
+  MlirValue first = fe_sub(ir, p->b_start, fe_mul(ir, p->part->slot, panel));
+  first = fe_add(ir, first, fe_mul(ir, p->k_count, fe_index(ir, c->width)));
+  p->b_next =
+      fe_select(ir, p->part->is_end, fe_select(ir, p->is_last, next, first),
+                fe_add(ir, p->b_start, panel));
+}
+
+/// All of K, or one block of it, for one panel and block of rows.
 static void all_of_k(fe_contract *c, fe_tile_place *p) {
   fe_ir *ir = c->g.ir;
   MlirValue zero = fe_index(ir, 0), width = fe_index(ir, c->width);
-  p->k_first = zero;
-  p->k_count = c->K;
   p->b_memref = c->g.flat[c->b];
   p->b_row = c->form == FE_B_PANELS || c->p.pack_b ? width : c->N;
   if (c->form == FE_B_PANELS)
@@ -334,21 +385,7 @@ static void all_of_k(fe_contract *c, fe_tile_place *p) {
                         fe_mul(ir, p->panel, fe_mul(ir, c->K, width)));
   else
     p->b_start = fe_add(ir, p->b, p->column);
-  MlirValue panel_start = p->b_start;
-  fe_region r = {0};
-  if (c->p.k_block) {
-    MlirValue size = fe_index(ir, c->p.k_block);
-    // Once even if K is 0: the result is then the epilogue of zeros.
-    MlirValue end = fe_max(ir, c->K, fe_index(ir, 1));
-    r = fe_for_begin(ir, zero, end, size, 0, NULL);
-    MlirValue left = fe_sub(ir, c->K, r.iv);
-    p->k_first = r.iv;
-    p->k_count = fe_min(ir, left, size);
-    p->is_first = fe_cmp(ir, FE_EQ, r.iv, zero);
-    p->is_last = fe_cmp(ir, FE_LE, left, size);
-    p->b_start = fe_add(ir, panel_start, fe_mul(ir, r.iv, p->b_row));
-  }
-  p->b_source = p->b_start;
+  place_in_k(c, p);
   if (c->p.pack_b) {
     fe_contract_copy_b(c, p);
     p->b_memref = c->scratch;
@@ -356,8 +393,6 @@ static void all_of_k(fe_contract *c, fe_tile_place *p) {
   }
   tile_user u = {c, p};
   fe_tiles(ir, c->p.rows, p->static_rows, p->rows, one_tile, &u);
-  if (c->p.k_block)
-    fe_for_end(ir, &r, 0, NULL);
 }
 
 /// A panel with all columns, or the last one with `columns` (FE_DYN: as many
@@ -417,10 +452,11 @@ static MlirValue matrix_start(fe_contract *c, unsigned arg, unsigned inner,
   return at;
 }
 
-/// Takes the number of an item apart and does it.
-static void one_item(fe_contract *c, MlirValue item, unsigned groups) {
+/// Takes the number of an item apart and does it; `part`: of K, null: all.
+static void one_item(fe_contract *c, MlirValue item, unsigned groups,
+                     const fe_part_of_k *part) {
   fe_ir *ir = c->g.ir;
-  fe_tile_place p = {.groups = groups};
+  fe_tile_place p = {.groups = groups, .part = part};
   p.panel = fe_remu(ir, item, c->n_panels);
   MlirValue rest = fe_divu(ir, item, c->n_panels);
   MlirValue block = fe_remu(ir, rest, c->n_blocks);
@@ -451,8 +487,27 @@ static void one_item(fe_contract *c, MlirValue item, unsigned groups) {
 
 static void items(fe_contract *c, MlirValue first, MlirValue last) {
   fe_ir *ir = c->g.ir;
-  fe_region r = fe_for_begin(ir, first, last, fe_index(ir, 1), 0, NULL);
-  one_item(c, r.iv, 1);
+  MlirValue one = fe_index(ir, 1);
+  if (!c->p.k_block) {
+    fe_region r = fe_for_begin(ir, first, last, one, 0, NULL);
+    one_item(c, r.iv, 1, NULL);
+    fe_for_end(ir, &r, 0, NULL);
+    return;
+  }
+  // Some items take a block of K each before the next block's turn, so that
+  // the columns of A that it needs stay in cache.
+  MlirValue some = fe_index(ir, c->p.items);
+  fe_region r = fe_for_begin(ir, first, last, some, 0, NULL);
+  MlirValue end = fe_min(ir, fe_add(ir, r.iv, some), last);
+  // Once even if K is 0: the result is then the epilogue of zeros.
+  fe_region blocks = fe_for_begin(ir, fe_index(ir, 0), fe_max(ir, c->K, one),
+                                  fe_index(ir, c->p.k_block), 0, NULL);
+  fe_region each = fe_for_begin(ir, r.iv, end, one, 0, NULL);
+  fe_part_of_k part = {blocks.iv, fe_sub(ir, each.iv, r.iv),
+                       fe_cmp(ir, FE_EQ, fe_add(ir, each.iv, one), end)};
+  one_item(c, each.iv, 1, &part);
+  fe_for_end(ir, &each, 0, NULL);
+  fe_for_end(ir, &blocks, 0, NULL);
   fe_for_end(ir, &r, 0, NULL);
 }
 
@@ -463,10 +518,9 @@ static void few_rows(fe_contract *c, int64_t rows) {
   few.m = few.p.row_block = rows;
   few.M = fe_index(ir, rows);
   few.n_blocks = fe_index(ir, 1);
-  if (few.form == FE_B_PANELS && few.p.pack_b) { // read once: no copy
+  few.p.k_block = 0;
+  if (few.form == FE_B_PANELS) // read once: no copy
     few.p.pack_b = false;
-    few.p.k_block = 0;
-  }
   MlirValue full = fe_index(ir, c->n / c->width);
   MlirValue last = fe_min(ir, c->g.end, full);
   MlirValue step = fe_index(ir, c->p.panels), zero = fe_index(ir, 0);
@@ -474,7 +528,7 @@ static void few_rows(fe_contract *c, int64_t rows) {
   count = fe_sub(ir, count, fe_remu(ir, count, step));
   MlirValue middle = fe_add(ir, c->g.begin, count);
   fe_region r = fe_for_begin(ir, c->g.begin, middle, step, 0, NULL);
-  one_item(&few, r.iv, c->p.panels);
+  one_item(&few, r.iv, c->p.panels, NULL);
   fe_for_end(ir, &r, 0, NULL);
   items(&few, middle, c->g.end);
 }
@@ -482,7 +536,9 @@ static void few_rows(fe_contract *c, int64_t rows) {
 /// Whether few rows are done with several panels at once.
 static bool several_panels(const fe_contract *c) {
   bool one_matrix = c->collapsed || c->n_batch == 0;
-  return c->p.panels > 1 && one_matrix && c->n >= c->width * c->p.panels;
+  bool whole = c->m == FE_DYN || !c->p.k_block;
+  return c->p.panels > 1 && whole && one_matrix &&
+         c->n >= c->width * c->p.panels;
 }
 
 static void all_items(fe_contract *c) {
@@ -605,13 +661,10 @@ static fe_status read_shapes(fe_contract *c) {
   return FE_OK;
 }
 
-/// Elements of the packed block of B, and of what waits between blocks of K.
+/// Elements of the packed block of B.
 static int64_t scratch_size(const fe_contract *c) {
   int64_t k = c->p.k_block ? c->p.k_block : c->k;
   return (k + c->p.lanes) * c->width;
-}
-static int64_t waiting_size(const fe_contract *c) {
-  return fe_tiles_most(c->p.rows, c->p.row_block) * c->p.rows * c->width;
 }
 
 /// Scratch memory of the plan, on the stack.
@@ -629,7 +682,7 @@ static void allocate(fe_contract *c) {
     c->scratch = fe_alloca(ir, fe_memref_type(ir, elem, 1, &size));
   }
   if (c->p.k_block) {
-    int64_t size = waiting_size(c);
+    int64_t size = waiting_size(c) * c->p.items;
     c->waiting = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
   }
 }
@@ -690,8 +743,8 @@ static fe_status schedule(fe_contract *c) {
     return fe_schedule_refuse(&c->g, "K is not known when compiling and B is "
                                      "packed: k_block must not be 0");
   int64_t bytes = c->elem_bytes;
-  int64_t stack =
-      (c->p.pack_b ? scratch_size(c) : 0) + (k_block ? waiting_size(c) : 0);
+  int64_t stack = (c->p.pack_b ? scratch_size(c) : 0) +
+                  (k_block ? waiting_size(c) * c->p.items : 0);
   if (stack > FE_MAX_SCRATCH / bytes)
     return fe_schedule_refuse(&c->g, "these blocks need more memory than a "
                                      "kernel has on its stack");

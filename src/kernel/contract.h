@@ -41,8 +41,16 @@ typedef struct fe_contract {
   MlirValue n_panels, n_blocks;
   MlirValue buffer;  // results for the epilogue's loop [rows][width]
   MlirValue scratch; // packed block of B [k][width], flat
-  MlirValue waiting; // accumulators between blocks of K [tile][row][width]
+  MlirValue waiting; // accumulators between blocks of K
+                     // [item][tile][row][width]
 } fe_contract;
+
+/// A block of K, done by some items one after the other.
+typedef struct fe_part_of_k {
+  MlirValue first;  // step of K
+  MlirValue slot;   // of the item among them
+  MlirValue is_end; // whether it is the last of them
+} fe_part_of_k;
 
 /// What a tile needs to know about where it works.
 typedef struct fe_tile_place {
@@ -56,10 +64,12 @@ typedef struct fe_tile_place {
   int64_t columns;              // valid columns of the panel; FE_DYN: unknown
   MlirValue active;             // the same at run time; null: all
   MlirValue b_memref, b_start;  // what the tiles read as B; start in steps
-  MlirValue b_source;           // b_start before the block was copied
+  MlirValue b_next;             // what is to be read after this
   MlirValue b_row;              // distance of its rows
   MlirValue k_first, k_count;   // the block of K
   MlirValue is_first, is_last;  // blocks of K, null without blocks
+  MlirValue waits_at;           // where in `waiting` the panel's tiles begin
+  const fe_part_of_k *part;     // null without blocks
 } fe_tile_place;
 
 /// Subscript of the first element of step `at` of an operand.

@@ -246,7 +246,8 @@ typedef struct fe_contract_plan {
   unsigned rows;     // of the register tile: `rows` x `vectors` accumulators
   unsigned vectors;  // along N; the panels of B are vectors * lanes wide
   int64_t row_block; // rows of A that stay in L2 while panels pass by
-  int64_t k_block;   // of K, so that a panel stays in cache; 0: all of K
+  int64_t k_block;   // of K, so that A stays in cache; 0: all of K
+  int64_t items;     // that take a block of K each before the next block
   unsigned panels;   // done at once when there are few rows; dynamic: is one
   bool pack_b;       // B is copied into panels in scratch memory first
 } fe_contract_plan;

@@ -12,7 +12,9 @@
 #include "kernel/kernel.h"
 
 #define FE_K_BLOCK 1024
-#define FE_K_WHOLE 4096 // up to here a constant panel stays in L2 unblocked
+#define FE_K_LEAST 256         // steps that are worth keeping sums in memory
+#define FE_ROW_BLOCK 128       // rows that are worth reading all panels again
+#define FE_WAITING (128 << 10) // bytes of sums that wait between blocks of K
 
 static int64_t clamp(int64_t v, int64_t low, int64_t high) {
   return v < low ? low : v > high ? high : v;
@@ -20,6 +22,44 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high) {
 
 static int64_t round_up(int64_t v, int64_t unit) {
   return (v + unit - 1) / unit * unit;
+}
+
+/// Bytes that tiles of `rows` rows of A go through for each panel: those rows,
+/// the panel, and the next one, which is fetched meanwhile.
+static int64_t in_cache(const fe_contract_plan *p, int64_t rows, int64_t k,
+                        int64_t bytes) {
+  return (rows + 2 * (int64_t)p->vectors * p->lanes) * k * bytes;
+}
+
+/// The size of equal parts that are at most `most`.
+static int64_t even_parts(int64_t all, int64_t most) {
+  int64_t parts = (all + most - 1) / most;
+  return (all + parts - 1) / parts;
+}
+
+/// Blocks for constant panels. All of K, if that fits into L2 with all rows or
+/// with so many that reading the panels again for others does not matter; else
+/// blocks of K.
+static void block_panels(fe_contract_plan *p, int64_t l2, int64_t bytes,
+                         int64_t m, int64_t k) {
+  int64_t few = m == FE_DYN || m > FE_ROW_BLOCK ? FE_ROW_BLOCK : m;
+  int64_t fitting =
+      l2 / 4 * 3 / (k * bytes) - 2 * (int64_t)p->vectors * p->lanes;
+  if (fitting >= few || few <= p->rows) {
+    p->row_block = clamp(fitting, few, 4 * FE_ROW_BLOCK);
+    if (m != FE_DYN)
+      p->row_block = even_parts(m, p->row_block);
+    return;
+  }
+  int64_t blocks = m / FE_ROW_BLOCK; // not below that many rows
+  p->row_block = m == FE_DYN ? FE_ROW_BLOCK
+                 : blocks    ? even_parts(m, (m + blocks - 1) / blocks)
+                             : m;
+  int64_t depth = l2 / 2 / in_cache(p, p->row_block, 1, bytes);
+  p->k_block = even_parts(k, depth < FE_K_LEAST ? FE_K_LEAST : depth);
+  p->k_block = p->k_block < k ? round_up(p->k_block, p->lanes) : 0;
+  int64_t waiting = p->row_block * p->vectors * p->lanes * bytes;
+  p->items = clamp(FE_WAITING / waiting, 1, 8);
 }
 
 fe_contract_plan fe_contract_choose(const fe_target *t, unsigned elem_bits,
@@ -30,28 +70,31 @@ fe_contract_plan fe_contract_choose(const fe_target *t, unsigned elem_bits,
   fe_contract_plan p = {.lanes = t->vector_bits / elem_bits,
                         .rows = t->vector_registers >= 32 ? 8 : 4,
                         .vectors = 3,
+                        .items = 1,
                         .panels = 1};
   if (n != FE_DYN)
     p.vectors = fe_contract_panel(t, elem_bits, n) / p.lanes;
   bool small = m != FE_DYN && m < 2 * (int64_t)p.rows;
+  int64_t bytes = elem_bits / 8, l2 = t->l2_bytes ? t->l2_bytes : 256 << 10;
   p.pack_b = !packed && (trans_b || !small);
-  if (packed ? k > FE_K_WHOLE : p.pack_b && (k == FE_DYN || k > FE_K_BLOCK))
+  if (packed && k != FE_DYN) {
+    block_panels(&p, l2, bytes, m, k);
+    // Few rows: memory is the limit, and several streams of it are faster.
+    p.panels = m == FE_DYN || m <= 2 ? 4 : m * 2 <= p.rows ? 2 : 1;
+    p.row_block = m == p.row_block ? m : round_up(p.row_block, p.rows);
+    return p;
+  }
+  if (p.pack_b && (k == FE_DYN || k > FE_K_BLOCK))
     p.k_block = FE_K_BLOCK;
   // A block of A that stays in L2 beside a panel of B. Where A as a whole is
   // not much larger than L2, one block is better: B passes only once.
-  // Few rows: memory is the limit, and several streams of it are faster.
-  if (packed && !p.k_block)
-    p.panels = m == FE_DYN || m <= 2 ? 4 : m * 2 <= p.rows ? 2 : 1;
-  int64_t bytes = elem_bits / 8, l2 = t->l2_bytes ? t->l2_bytes : 256 << 10;
   int64_t block = k == FE_DYN ? 256 : clamp(2 * l2 / (k * bytes), 128, 512);
   if (p.k_block)
     block = clamp(block, 128, 256);
   if (m != FE_DYN && !p.k_block && k != FE_DYN && m * k * bytes <= 4 * l2)
     block = m;
   if (m != FE_DYN) // blocks of about the same size
-    block = m <= block
-                ? m
-                : (m + (m + block - 1) / block - 1) / ((m + block - 1) / block);
+    block = m <= block ? m : even_parts(m, block);
   p.row_block = m != FE_DYN && block >= m ? m : round_up(block, p.rows);
   return p;
 }

@@ -229,6 +229,11 @@ static void constant_b(void **state) {
       {3, 5, 31, 7, PANELS, .trans_a = true, .shared_b = true},
       {3, 5, 31, 7, PANELS, .tail = PLAIN},
       {1, 10, 50, 5000, PANELS, .shared_b = true, .tail = BIAS_RELU},
+      // Blocks of K, of several panels in turns, and of rows.
+      {1, 10, 500, 9000, PANELS, .shared_b = true, .tail = RESIDUAL},
+      {1, 140, 250, 3001, PANELS, .shared_b = true, .tail = TANH},
+      {1, 300, 70, 3001, PANELS, .shared_b = true, .tail = BIAS_RELU},
+      {2, 70, 130, 2500, PANELS, .tail = PLAIN},
   };
   check_all(s, FE_COUNT(s));
 }
@@ -239,6 +244,13 @@ static void constant_b_dynamic(void **state) {
   for (unsigned i = 0; i < FE_COUNT(rows); ++i) {
     shape s = {
         1, rows[i], 250, 40, PANELS, .shared_b = true, .dynamic_m = true};
+    s.tail = i % 2 ? RESIDUAL : TANH;
+    check_all(&s, 1);
+  }
+  static const int64_t deep[] = {1, 9, 140};
+  for (unsigned i = 0; i < FE_COUNT(deep); ++i) {
+    shape s = {
+        1, deep[i], 250, 3001, PANELS, .shared_b = true, .dynamic_m = true};
     s.tail = i % 2 ? RESIDUAL : TANH;
     check_all(&s, 1);
   }
