@@ -101,6 +101,7 @@ static bool beyond_padding(const fe_window *w) {
 
 static MlirValue average(pool *p, MlirValue sum, MlirValue count) {
   fe_ir *ir = p->image.g.ir;
+  count = fe_max(ir, count, fe_index(ir, 1)); // of nothing: 0
   MlirValue n = fe_convert(ir, count, ir->f32, false, false);
   MlirValue factor = fe_div(ir, fe_float(ir, ir->f32, 1), n);
   return fe_mul(ir, sum, fe_splat(ir, factor, p->image.lanes));

@@ -3,6 +3,7 @@ pieces and vectors they are done in, windows up to wider than that, types, for
 processors of all widths, with sizes that only the run knows."""
 import numpy as np
 import onnx
+from onnx import helper
 from harness import Family, by_runtime, ferrule, model_of
 
 f = Family("pools", rtol=1e-5, atol=1e-6)
@@ -50,6 +51,40 @@ def others():
               kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
 
 
+def nothing():
+    """Windows whose taps all lie in the padding give 0: alone, and
+    in blocks of channels behind a convolution."""
+    x = f.normal(1, 16, 7, 1)
+    pads, apart = (1, 4, 3, 3), 2
+    padded = [np.pad(a, [(0, 0)] * 2 + [pads[::2], pads[1::2]])
+              for a in (x, np.ones_like(x))]
+    out = [size - 2 * apart for size in padded[0].shape[2:]]
+    total, count = [
+        sum(a[..., apart * i:apart * i + out[0], apart * j:apart * j + out[1]]
+            for i in range(3) for j in range(3)) for a in padded]
+    assert (count == 0).any()
+    pool = helper.make_node("AveragePool", ["c"], ["y"], kernel_shape=[3, 3],
+                            dilations=[apart] * 2, pads=pads)
+    conv = helper.make_node("Conv", ["x", "w"], ["c"])
+    for first in conv, helper.make_node("Identity", ["x"], ["c"]):
+        for shape in x.shape, [1, 16, "h", "w"]:
+            info = [helper.make_tensor_value_info(n, 1, s)
+                    for n, s in (("x", shape), ("y", None))]
+            w = onnx.numpy_helper.from_array(
+                np.eye(16, dtype=np.float32)[..., None, None], "w")
+            graph = helper.make_graph([first, pool], "g", info[:1], info[1:],
+                                      [w])
+            onnx.save(helper.make_model(
+                graph, opset_imports=[helper.make_opsetid("", 19)],
+                ir_version=9), f.path)
+            for target in TARGETS:
+                if f.agree(f"nothing {first.op_type} {shape} {target}",
+                           [total / np.maximum(count, 1)],
+                           ferrule.load(f.path, target=target).run({"x": x})):
+                    f.passed += 1
+
+
 rows()
 others()
+nothing()
 f.done()

@@ -206,7 +206,9 @@ def pooled(x, kernel, given, reduce):
 
 
 def average(include):
-    return lambda x, own, padded: x.sum(0) / (padded if include else own).sum(0)
+    """Of no elements 0."""
+    return lambda x, own, padded: x.sum(0) / np.maximum(
+        (padded if include else own).sum(0), 1)
 
 
 def power_mean(p):
