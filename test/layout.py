@@ -91,6 +91,17 @@ def odd_concat(n, x):
     return n.conv(y, 32, 20, 1, 1)
 
 
+def joined(n, x):
+    """Channels that are no whole blocks, several images in one block."""
+    a, b, c = (n.conv(x, 24, k, 1, 1) for k in (3, 24, 50))
+    d = n.op("Resize", n.op("MaxPool", b, kernel_shape=[2, 2], strides=[2, 2]),
+             "", n.const(np.array([1, 1, 2, 2], np.float32)), mode="nearest")
+    y = n.op("Concat", a, a, b, c, a, d, n.conv(x, 24, 16, 1, 1), axis=1)
+    z = n.op("Concat", n.op("Relu", y), n.conv(y, 123, 5, 3, 3, pads=[1] * 4),
+             axis=1)
+    return n.op("Add", n.conv(z, 128, 9, 1, 1), n.conv(z, 128, 9, 1, 1))
+
+
 def groups(n, x):
     a = n.conv(x, 24, 64, 1, 1)
     for group, k in [(4, 64), (16, 64), (2, 32)]:
@@ -225,7 +236,7 @@ CASES = [
     (yolo, 24, (23, 26)),
     (residual, 24, (19, 30)), (squeeze_excite, 24, (9, 14)),
     (attention_of_pixels, 24, (11, 20)), (dense, 24, (15, 16)),
-    (odd_concat, 24, (8, 33)), (groups, 24, (14, 14)), (pools, 24, (33, 29)),
+    (odd_concat, 24, (8, 33)), (joined, 24, (12, 18)), (groups, 24, (14, 14)), (pools, 24, (33, 29)),
     (averages, 24, (38, 45)), (spelled, 24, (13, 22)),
     (same, 24, (13, 31)), (upsample, 24, (7, 9)), (rows, 24, (50,)),
 ]

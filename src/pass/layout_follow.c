@@ -309,6 +309,55 @@ static bool widen(fe_layout *l, MlirOperation op, const fe_image_dims *y) {
   return true;
 }
 
+/// Blocks of a result that have code of their own (JoinBlocks).
+#define MAX_JOINED 128
+
+/// Whether a reader of v is likely to take it packed.
+static bool wants_packed(MlirValue v) {
+  static const char *const readers[] = {
+      "onnx.conv",   "onnx.conv_transpose",      "onnx.concat",
+      "onnx.resize", "onnx.batch_normalization", "onnx.global_average_pool"};
+  MlirOpOperand u = mlirValueGetFirstUse(v);
+  for (; !mlirOpOperandIsNull(u); u = mlirOpOperandGetNextUse(u)) {
+    MlirOperation op = mlirOpOperandGetOwner(u);
+    const fe_op_row *row = fe_op_row_of(op);
+    for (size_t i = 0; i < FE_COUNT(readers); ++i)
+      if (fe_op_is(op, readers[i]))
+        return true;
+    if (row && (row->flags & FE_POINTWISE))
+      return true;
+  }
+  return false;
+}
+
+/// Channels that are not whole blocks: one copy, where unpacking, joining and
+/// packing would be three.
+static bool join(fe_layout *l, MlirOperation op, const fe_image_dims *y) {
+  fe_ir *ir = l->ir;
+  unsigned n = fe_n_operands(op);
+  int64_t channels[FE_MAX_VARIADIC];
+  MlirValue in[FE_MAX_VARIADIC];
+  if (y->type != FE_F32 || n > FE_MAX_VARIADIC ||
+      y->channels > (int64_t)(MAX_JOINED * l->lanes) ||
+      !wants_packed(fe_result(op, 0)))
+    return false;
+  for (unsigned i = 0; i < n; ++i) {
+    fe_image_dims d;
+    if (!fe_image_dims_of(ir, fe_operand(op, i), &d))
+      return false;
+    channels[i] = d.channels;
+  }
+  for (unsigned i = 0; i < n; ++i)
+    in[i] = fe_layout_pack(l, fe_operand(op, i));
+  MlirNamedAttribute attr = fe_at_i64s(ir, "channels", n, channels);
+  MlirValue v = fe_first(fe_onnx(ir, "ms_join_blocks", n, in, 1, 1, &attr));
+  if (fe_is_null(v))
+    return false;
+  mlirValueSetType(v, fe_layout_type(l, y));
+  fe_layout_replace(l, fe_result(op, 0), v);
+  return true;
+}
+
 bool fe_layout_concat(fe_layout *l, MlirOperation op) {
   fe_ir *ir = l->ir;
   fe_image_dims y, d;
@@ -322,14 +371,18 @@ bool fe_layout_concat(fe_layout *l, MlirOperation op) {
     return false;
   if (y.type == FE_F32 && widen(l, op, &y))
     return true;
+  bool whole = true;
   for (unsigned i = 0; i < n; ++i) {
     MlirValue v = fe_operand(op, i);
-    if (!fe_image_dims_any(ir, v, &d) || d.channels % l->lanes)
+    if (!fe_image_dims_any(ir, v, &d))
       return false;
+    whole &= d.channels % l->lanes == 0;
     packed += !fe_is_null(fe_layout_known(l, v));
   }
   if (2 * packed < n || !packed)
     return false;
+  if (!whole)
+    return packed == n && join(l, op, &y);
   MlirValue *in = FE_NEW_N(ir->arena, MlirValue, n + 1);
   for (unsigned i = 0; i < n; ++i)
     in[i] = fe_layout_pack(l, fe_operand(op, i));
