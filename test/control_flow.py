@@ -253,6 +253,81 @@ g (float[N, M] x) => (float[N] z) {
     }> (x)
 }""", [[f(n, m)] for n, m in ((1, 4), (4, 3))]),
 
+    "loop whose condition is handed on": ("""
+g (int64 n, bool c, float[3] x) => (float[3] y, float[T, 3] s, float[T, 3] t) {
+  y, s, t = Loop (n, c, x) <
+    body = b (int64 i, bool go, float[3] v)
+      => (bool on, float[3] w, float[3] e, float[3] e) {
+      on = Identity(go)
+      w = Sin(v)
+      e = Add(w, x)
+    }>
+}""", [[i64(n), flag(c), f(3)] for n in (0, 1, 40) for c in (0, 1)]),
+
+    "loop that stacks what it was given, and what it never changes": ("""
+g (float[N] x) => (float[N] y, float[20, N] s, float[20, N] t) {
+  n = Constant<value_int = 20>()
+  y, s, t = Loop (n, , x) <
+    body = b (int64 i, bool go, float[N] v)
+      => (bool go, float[N] w, float[N] v, float[N] e) {
+      w = Sin(v)
+      e = Identity(x)
+    }>
+}""", [[f(n)] for n in (1, 3)]),
+
+    "loop of few elements that ends early": ("""
+g (float x) => (float y, float[T] s, float[T] t) {
+  most = Constant<value_int = 25>()
+  limit = Constant<value = float {100.0}>()
+  first = Less(x, limit)
+  y, s, t = Loop (most, first, x) <
+    body = b (int64 i, bool go, float v)
+      => (bool on, float w, float w, float k) {
+      two = Constant<value = float {2.0}>()
+      k = Cast<to = 1>(i)
+      w = Mul(v, two)
+      on = Less(w, limit)
+    }>
+}""", [[f32(v)] for v in (1000, 60, 1, 1e-4, 1e-30)]),
+
+    "scan in a loop, stacked twice": ("""
+g (int64 n, float[M, 2] x) => (float[2] y, float[T, M, 2] s, float[T, 2] u) {
+  h = Constant<value = float[2] {0.0, 1.0}>()
+  y, s, u = Loop (n, , h) <
+    body = b (int64 i, bool go, float[2] v)
+      => (bool go, float[2] w, float[M, 2] z, float[2] w) {
+      w, z = Scan<num_scan_inputs = 1,
+        body = b (float[2] p, float[2] e) => (float[2] q, float[2] o) {
+          q = Add(p, e)
+          o = Sin(q)
+        }> (v, x)
+    }>
+}""", [[i64(n), f(m, 2)] for n, m in ((0, 3), (1, 30), (20, 5))]),
+
+    "scan backwards over other axes, many steps": ("""
+g (float[2] h, float[3, N, 2] x) => (float[2] y, float[3, N, 2] z, float[2, N] w) {
+  y, z, w = Scan<num_scan_inputs = 1, scan_input_axes = [1],
+      scan_input_directions = [1], scan_output_axes = [1, -1],
+      scan_output_directions = [1, 0],
+    body = b (float[2] s, float[3, 2] e)
+      => (float[2] t, float[3, 2] o, float[2] u) {
+      zero = Constant<value_ints = [0]>()
+      m = ReduceMax<keepdims = 0>(e, zero)
+      t = Add(s, m)
+      o = Mul(e, t)
+      u = Neg(t)
+    }> (h, x)
+}""", [[f(2), f(3, n, 2)] for n in (1, 20, 70)]),
+
+    "scan of a batch of any size": ("""
+g (float[B, 2] h, float[N, B, 2] x) => (float[B, 2] y, float[N, B, 2] z) {
+  y, z = Scan<num_scan_inputs = 1,
+    body = b (float[B, 2] s, float[B, 2] e) => (float[B, 2] t, float[B, 2] o) {
+      t = Add(s, e)
+      o = Mul(t, e)
+    }> (h, x)
+}""", [[f(b, 2), f(n, b, 2)] for n, b in ((1, 1), (30, 3), (5, 4))]),
+
     "functions": ("""
 g (float[N] x) => (float[N] y, float[N] z) {
   y = local.twice<slope = 0.25>(x)

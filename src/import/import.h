@@ -25,11 +25,13 @@ typedef struct fe_import {
   fe_diags *diags;
   fe_source *source;
   const onnx_ModelProto *model;
-  fe_map functions; // by name; see function.c
-  fe_map loops;     // by fe_model_loop.key; see loop.c
-  size_t nodes;     // made so far
-  unsigned calls;   // functions being inlined
-  unsigned errors;  // of the sink when the import began
+  fe_map functions;      // by name; see function.c
+  fe_map loops;          // by fe_model_loop.key; see loop.c
+  const MlirValue *args; // main's
+  size_t n_args;
+  size_t nodes;    // made so far
+  unsigned calls;  // functions being inlined
+  unsigned errors; // of the sink when the import began
 } fe_import;
 
 /// What a name stands for. A null value after its node was made: something was

@@ -10,7 +10,10 @@
 // dim that changes becomes a fresh symbol, until nothing changes. A body that
 // only fails with such too exact types is made again with all dims unknown.
 //
-// A stacked result starts empty and each iteration appends to it. Where a dim
+// A stacked result whose elements have sizes that are known before the loop, as
+// the number of iterations is, is memory for all of them, into which each
+// iteration puts its own (src/op/onnx/stack.c). Any other starts empty and each
+// iteration appends to it. Where a dim
 // of the elements is only known at run time, the first iteration takes its
 // element instead, since an empty tensor of that shape cannot be written down.
 // Appending copies, so a loop that may be long is several nested ones: the
@@ -115,7 +118,7 @@ typedef struct stacked {
   int64_t axis;
   bool known;     // all dims but that of the axis are numbers
   MlirType type;  // as carried by the (inner) loop
-  MlirValue init; // an empty tensor
+  MlirValue init; // an empty tensor; in place: the memory
 } stacked;
 
 typedef struct attempt {
@@ -127,6 +130,9 @@ typedef struct attempt {
   MlirValue *carried, *carried_out, *scan_out;
   stacked *stack; // of each stacked result
   bool chunked;
+  MlirValue count;             // of iterations, at most; null: any number
+  MlirAffineExpr trips;        // the same as a dim, when known
+  bool in_place;               // stacked results; see may_stay
   MlirValue zero, first_cond;  // before the loop
   MlirValue iter, cond, go_on; // in the body
   intptr_t first_symbol; // symbols from here on are known in the body only
@@ -216,23 +222,134 @@ static MlirValue grow(attempt *t, size_t k, MlirValue old, MlirValue more,
   return fe_first(r.op);
 }
 
+/// The dims of an element of result k, and where its stack has the other one.
+static fe_status element_of(attempt *t, size_t k, fe_dims *d, int64_t *axis) {
+  fe_ir *ir = t->ir;
+  if (!fe_dims_of(ir, t->scan_out[k], d) || d->rank == FE_MAX_RANK)
+    return fe_error(ir->diags, t->l->site->where, NULL,
+                    "result %zu of the loop's body cannot be stacked", k);
+  int64_t rank = d->rank + 1;
+  *axis = t->l->scan_axis ? t->l->scan_axis[k] : 0;
+  if (*axis < 0)
+    *axis += rank;
+  if (*axis < 0 || *axis >= rank)
+    return fe_error(ir->diags, t->l->site->where, NULL,
+                    "axis %lld of stacked result %zu is not in its %lld "
+                    "dimensions",
+                    (long long)*axis, k, (long long)rank);
+  return FE_OK;
+}
+
+/// Is `e` a number, or does it follow from the sizes of the model's inputs?
+static bool known_before(const attempt *t, MlirAffineExpr e) {
+  const fe_import *im = t->l->site->scope->im;
+  if (mlirAffineExprIsAConstant(e))
+    return true;
+  if (mlirAffineExprIsABinary(e))
+    return known_before(t, mlirAffineBinaryOpExprGetLHS(e)) &&
+           known_before(t, mlirAffineBinaryOpExprGetRHS(e));
+  for (size_t i = 0; i < im->n_args; i++) {
+    fe_dims d;
+    if (fe_dims_of(t->ir, im->args[i], &d))
+      for (unsigned k = 0; k < d.rank; k++)
+        if (fe_dim_same(d.d[k], e))
+          return true;
+  }
+  return false;
+}
+
+/// Can all stacked results have their place before the loop? Of one that may
+/// end early if they are small: then what was not reached is cut off.
+static bool may_stay(attempt *t) {
+  enum { MOST_UNUSED = 1 << 18 }; // elements
+  int64_t trips =
+      mlirAffineExprIsNull(t->trips) ? FE_DYN : fe_dim_static(t->trips);
+  if (fe_is_null(t->count) || (t->with_cond && trips == FE_DYN))
+    return false;
+  for (size_t k = 0; k < t->l->n_scan; k++) {
+    fe_dims d;
+    int64_t axis, elements = trips;
+    if (element_of(t, k, &d, &axis) != FE_OK)
+      return false;
+    for (unsigned i = 0; i < d.rank; i++) {
+      if (!known_before(t, d.d[i]))
+        return false;
+      int64_t n = fe_dim_static(d.d[i]);
+      if (t->with_cond &&
+          (n == FE_DYN || __builtin_mul_overflow(elements, n, &elements)))
+        return false;
+    }
+    if (t->with_cond && elements > MOST_UNUSED)
+      return false;
+  }
+  return true;
+}
+
+/// Carries stacked result k, whose elements are put where they will stay.
+static fe_status stack_in_place(attempt *t, size_t k) {
+  fe_ir *ir = t->ir;
+  fe_dims d;
+  stacked *to = &t->stack[k];
+  MlirValue element = t->scan_out[k];
+  if (element_of(t, k, &d, &to->axis) != FE_OK)
+    return FE_FAILED;
+  memmove(&d.d[1], &d.d[0], d.rank * sizeof(d.d[0]));
+  d.d[0] = mlirAffineExprIsNull(t->trips)
+               ? fe_dim_symbol(ir, fe_symbol(ir, NULL))
+               : t->trips;
+  d.rank++;
+  to->type = fe_tensor_type(ir, fe_elem_of(element), &d);
+  fe_point inside = fe_point_save(ir);
+  fe_point_restore(ir, t->outside);
+  to->init = fe_first(FE_OP(ir, "onnx.ms_stack_begin", FE_VALUES(t->count),
+                            FE_TYPES(to->type)));
+  fe_point_restore(ir, inside);
+  MlirValue in[] = {carry(t, to->type, to->init), element, t->iter};
+  MlirNamedAttribute reverse =
+      fe_at_i64(ir, "reverse", t->l->prepend && t->l->prepend[k]);
+  MlirValue grown =
+      fe_first(fe_onnx(ir, "ms_stack_insert", 3, in, 1, 1, &reverse));
+  fe_push(ir->arena, &t->all_yield, grown);
+  return fe_is_null(grown) ? FE_FAILED : FE_OK;
+}
+
+static MlirValue as_list(fe_ir *ir, MlirValue scalar) {
+  int64_t one = 1;
+  return fe_onnx1(ir, "Reshape", scalar, fe_constant_i64s(ir, 1, &one));
+}
+
+/// What the loop leaves of a result in place, which ran `ran` times, and may
+/// have ended early.
+static MlirValue finish_in_place(attempt *t, size_t k, MlirValue v,
+                                 MlirValue ran) {
+  fe_ir *ir = t->ir;
+  const stacked *s = &t->stack[k];
+  if (t->with_cond) {
+    MlirValue from = fe_constant_scalar(ir, FE_I64, 0), to = ran;
+    if (t->l->prepend && t->l->prepend[k]) {
+      to = t->count;
+      from = fe_onnx1(ir, "Sub", to, ran);
+    }
+    v = fe_onnx1(ir, "Slice", v, as_list(ir, from), as_list(ir, to));
+  }
+  if (s->axis == 0)
+    return v;
+  int64_t perm[FE_MAX_RANK];
+  for (unsigned i = 0; i < fe_rank(v); i++)
+    perm[i] = i < s->axis ? i + 1 : i == s->axis ? 0 : i;
+  MlirNamedAttribute at = fe_at_i64s(ir, "perm", fe_rank(v), perm);
+  return fe_first(fe_onnx(ir, "Transpose", 1, &v, 1, 1, &at));
+}
+
 /// Carries stacked result k. `t` stands behind the body's nodes.
 static fe_status stack_result(attempt *t, size_t k) {
   fe_ir *ir = t->ir;
   fe_dims d;
+  int64_t axis;
   MlirValue element = t->scan_out[k];
-  if (!fe_dims_of(ir, element, &d) || d.rank == FE_MAX_RANK)
-    return fe_error(ir->diags, t->l->site->where, NULL,
-                    "result %zu of the loop's body cannot be stacked", k);
+  if (element_of(t, k, &d, &axis) != FE_OK)
+    return FE_FAILED;
   unsigned rank = d.rank + 1;
-  int64_t axis = t->l->scan_axis ? t->l->scan_axis[k] : 0;
-  if (axis < 0)
-    axis += rank;
-  if (axis < 0 || axis >= rank)
-    return fe_error(ir->diags, t->l->site->where, NULL,
-                    "axis %lld of stacked result %zu is not in its %u "
-                    "dimensions",
-                    (long long)axis, k, rank);
   memmove(&d.d[axis + 1], &d.d[axis], (d.rank - axis) * sizeof(d.d[0]));
   d.d[axis] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
   d.rank = rank;
@@ -279,8 +396,9 @@ static fe_status end_block(attempt *t) {
   for (size_t i = 0; i < l->n_carried; i++)
     fe_push(ir->arena, &t->all_yield,
             fe_value_cast(ir, t->carried_out[i], t->types[i]));
+  t->in_place = l->n_scan && may_stay(t);
   for (size_t k = 0; k < l->n_scan; k++)
-    if (stack_result(t, k) != FE_OK)
+    if ((t->in_place ? stack_in_place(t, k) : stack_result(t, k)) != FE_OK)
       return FE_FAILED;
   FE_OP(ir, "scf.yield", .n_operands = (unsigned)t->all_yield.n,
         .operands = t->all_yield.at);
@@ -518,29 +636,39 @@ static MlirOperation make_chunks(attempt *t, MlirValue limit, int64_t trips) {
 /// A stacked result has one element per iteration.
 static MlirValue with_known_count(attempt *t, MlirValue v, size_t k) {
   fe_dims d;
-  if (mlirAffineExprIsNull(t->l->trips) || t->with_cond ||
+  if (mlirAffineExprIsNull(t->trips) || t->with_cond ||
       !fe_dims_of(t->ir, v, &d))
     return v;
   int64_t axis = t->l->scan_axis ? t->l->scan_axis[k] : 0;
-  d.d[axis < 0 ? axis + d.rank : axis] = t->l->trips;
+  d.d[axis < 0 ? axis + d.rank : axis] = t->trips;
   return fe_value_cast(t->ir, v, fe_tensor_type(t->ir, fe_elem_of(v), &d));
 }
 
 fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {
   fe_import *im = l->site->scope->im;
   fe_ir *ir = im->ir;
-  attempt t = {.l = l, .ir = ir};
+  attempt t = {.l = l, .ir = ir, .trips = l->trips};
   double first;
   // A first condition that is known to hold need not be carried.
-  t.with_cond = !fe_is_null(l->cond) &&
-                !(fe_const_scalar(ir, l->cond, &first) && first != 0);
+  bool asks = !fe_is_null(l->cond) &&
+              !(fe_const_scalar(ir, l->cond, &first) && first != 0);
   t.types = FE_NEW_N(im->arena, MlirType, l->n_carried);
   t.carried = FE_NEW_N(im->arena, MlirValue, l->n_carried);
   t.carried_out = FE_NEW_N(im->arena, MlirValue, l->n_carried + l->n_scan);
   t.scan_out = FE_NEW_N(im->arena, MlirValue, l->n_scan);
   t.stack = FE_NEW_N(im->arena, stacked, l->n_scan);
+  if (!fe_is_null(l->trip))
+    t.count = fe_scalar_tensor(ir, l->trip);
+  if (asks && !fe_is_null(t.count)) {
+    // Where the body hands the condition on, all iterations are run or none.
+    t.count = fe_onnx1(ir, "Where", fe_scalar_tensor(ir, l->cond), t.count,
+                       fe_constant_scalar(ir, FE_I64, 0));
+    t.trips = (MlirAffineExpr){0};
+  } else {
+    t.with_cond = asks;
+  }
   int64_t trips =
-      mlirAffineExprIsNull(l->trips) ? FE_DYN : fe_dim_static(l->trips);
+      mlirAffineExprIsNull(t.trips) ? FE_DYN : fe_dim_static(t.trips);
   t.chunked = l->n_scan && (trips == FE_DYN || trips > CHUNK);
   for (size_t i = 0; i < l->n_carried; i++)
     t.types[i] = mlirValueGetType(l->init[i]);
@@ -560,14 +688,19 @@ fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {
                     "condition is always true");
   }
   MlirValue limit =
-      fe_is_null(l->trip) ? l->trip : fe_extract_scalar(ir, l->trip);
+      fe_is_null(t.count) ? t.count : fe_extract_scalar(ir, t.count);
   MlirOperation op =
-      t.chunked ? make_chunks(&t, limit, trips)
-                : make_while(&t, t.all.at, t.all_init.at, limit, t.region);
+      t.chunked && !t.in_place
+          ? make_chunks(&t, limit, trips)
+          : make_while(&t, t.all.at, t.all_init.at, limit, t.region);
   unsigned at = 1 + t.with_cond;
   for (size_t i = 0; i < l->n_carried; i++)
     out[i] = fe_result(op, at++);
-  for (size_t k = 0; k < l->n_scan; k++)
-    out[l->n_carried + k] = with_known_count(&t, fe_result(op, at++), k);
+  for (size_t k = 0; k < l->n_scan; k++) {
+    MlirValue v = fe_result(op, at++);
+    if (t.in_place)
+      v = finish_in_place(&t, k, v, fe_result(op, 0));
+    out[l->n_carried + k] = with_known_count(&t, v, k);
+  }
   return FE_OK;
 }

@@ -266,6 +266,8 @@ static fe_status make_main(fe_import *im, MlirModule module, const inputs *in) {
   MlirValue *out = FE_NEW_N(im->arena, MlirValue, b.n_out);
   for (size_t i = 0; i < in->n; i++)
     args[i] = fe_block_arg(entry, (unsigned)i);
+  im->args = args;
+  im->n_args = in->n;
   if (fe_body_make_ordered(&s, &b, &order, args, out) != FE_OK)
     return FE_FAILED;
   for (size_t i = 0; i < b.n_out; i++)

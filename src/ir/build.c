@@ -57,7 +57,8 @@ static bool is_registered(fe_ir *ir, const char *name) {
   if (mlirContextIsRegisteredOperation(ir->ctx, fe_str(name)))
     return true;
   // The ops that no dialect declares, see docs/architecture.md.
-  if (!strcmp(name, "kernel.call") || !strcmp(name, "kernel.runtime"))
+  if (!strcmp(name, "kernel.call") || !strcmp(name, "kernel.runtime") ||
+      !strcmp(name, "kernel.insert"))
     return true;
   // Dialects are loaded on first use.
   const char *dot = strchr(name, '.');

@@ -144,7 +144,8 @@ static value_list begin_loop(fe_plan_state *s, fe_ploop *l) {
       MlirValue bytes = fe_plan_tensor_bytes(s, c->init), from = p;
       p = c->kind == FE_CARRY_FIXED ? fe_plan_open(s, c->buffer)
                                     : fe_plan_alloc(s, bytes);
-      fe_llvm_copy(s->ir, p, from, bytes);
+      if (!fe_is_null(from)) // null: it starts empty
+        fe_llvm_copy(s->ir, p, from, bytes);
     }
     if (passed(c))
       pass(s, &init, c->arg, c->init, p);

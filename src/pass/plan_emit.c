@@ -198,6 +198,18 @@ static void emit_view(fe_plan_state *s, MlirOperation op) {
       fe_pvalue_of(s, fe_operand(op, 0))->ptr;
 }
 
+/// An element is put into its place of the buffer that both stacks share.
+static void emit_insert(fe_plan_state *s, MlirOperation op) {
+  fe_ir *ir = s->ir;
+  MlirValue stack = fe_operand(op, 0), element = fe_operand(op, 1);
+  MlirValue bytes = fe_plan_tensor_bytes(s, element);
+  MlirValue at = fe_plan_i64(ir, fe_plan_scalar(s, fe_operand(op, 2)));
+  MlirValue p = fe_pvalue_of(s, stack)->ptr;
+  fe_llvm_copy(ir, fe_llvm_at_value(ir, p, fe_mul(ir, at, bytes)),
+               fe_pvalue_of(s, element)->ptr, bytes);
+  fe_pvalue_of(s, fe_result(op, 0))->ptr = p;
+}
+
 static void emit_dim(fe_plan_state *s, MlirOperation op) {
   fe_ir *ir = s->ir;
   MlirValue v = fe_operand(op, 0), i = fe_operand(op, 1), r = fe_index(ir, 0);
@@ -306,6 +318,7 @@ static const struct {
 } rows[] = {
     {"kernel.call", fe_plan_emit_call},
     {"kernel.runtime", fe_plan_emit_runtime},
+    {"kernel.insert", emit_insert},
     {"krnl.weight", emit_krnl_weight},
     {"krnl.reshape", emit_view},
     {"krnl.check", emit_check},

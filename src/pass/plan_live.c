@@ -9,7 +9,8 @@
 // branches. Views (reshape, cast) share the set of what they view.
 //
 // Loops. A carried tensor whose size never changes has one buffer, into which
-// the body's result is copied; another one gets new heap memory each time. A
+// the body's result is copied, unless it is the same buffer with an element put
+// into it (kernel.insert); another one gets new heap memory each time. A
 // branch whose result lies in memory taken from the heap inside hands that
 // over. So whoever holds a heap buffer is always one block, which frees it.
 //
@@ -151,13 +152,22 @@ static bool is_dest(MlirOperation op, unsigned i) {
          fe_op_is(fe_def(fe_operand(op, i)), "tensor.empty");
 }
 
+/// Operand i of a loop has contents only if `v` is more than an empty tensor:
+/// the loop has memory of its own for it.
+static bool starts_loop(fe_plan_state *s, MlirOperation op, unsigned i) {
+  const fe_ploop *l = fe_opinfo_of(s, op)->loop;
+  unsigned skip = l && !l->is_while ? 3 : 0;
+  return l && i >= skip && l->at[i - skip].kind == FE_CARRY_FIXED;
+}
+
 /// An empty tensor that is more than a destination has memory of its own.
-static bool empty_is_used(MlirValue v) {
+static bool empty_is_used(fe_plan_state *s, MlirValue v) {
   for (MlirOpOperand u = mlirValueGetFirstUse(v); !mlirOpOperandIsNull(u);
        u = mlirOpOperandGetNextUse(u)) {
     MlirOperation op = mlirOpOperandGetOwner(u);
-    if (!fe_op_is(op, "tensor.dim") &&
-        !is_dest(op, (unsigned)mlirOpOperandGetOperandNumber(u)))
+    unsigned i = (unsigned)mlirOpOperandGetOperandNumber(u);
+    if (!fe_op_is(op, "tensor.dim") && !is_dest(op, i) &&
+        !starts_loop(s, op, i))
       return true;
   }
   return false;
@@ -258,7 +268,8 @@ static void place_op(fe_plan_state *s, MlirOperation op) {
     place_loop(s, info->loop);
   } else if (fe_op_is(op, "krnl.weight")) {
     value_in(s, fe_result(op, 0), 0);
-  } else if (fe_op_is(op, "krnl.reshape") || fe_op_is(op, "tensor.cast")) {
+  } else if (fe_op_is(op, "krnl.reshape") || fe_op_is(op, "tensor.cast") ||
+             fe_op_is(op, "kernel.insert")) {
     value_like(s, fe_result(op, 0), fe_operand(op, 0));
   } else {
     info->buffer = FE_NEW_N(s->ir->arena, unsigned, n + 1);
@@ -268,7 +279,7 @@ static void place_op(fe_plan_state *s, MlirOperation op) {
         continue;
       fe_pvalue *v = make_value(s, r);
       info->buffer[k] = FE_NO_BUFFER;
-      if (fe_op_is(op, "tensor.empty") && !empty_is_used(r))
+      if (fe_op_is(op, "tensor.empty") && !empty_is_used(s, r))
         continue;
       if (fe_op_is(op, "arith.constant") && !fe_plan_filled(op)) {
         add(s, v, 0);

@@ -179,7 +179,7 @@ static fe_pdim trace_result(fe_plan_state *s, MlirValue v, unsigned d) {
     return of_index(s, fe_operand(op, nth_dynamic(mlirValueGetType(v), d)));
   if (fe_op_is(op, "krnl.reshape"))
     return of_index(s, fe_operand(op, 1 + d));
-  if (fe_op_is(op, "tensor.cast"))
+  if (fe_op_is(op, "tensor.cast") || fe_op_is(op, "kernel.insert"))
     return fe_pdim_of(s, fe_operand(op, 0), d);
   if (fe_op_is(op, "kernel.call") || fe_op_is(op, "kernel.runtime"))
     return fe_pdim_of(
