@@ -205,10 +205,10 @@ static fe_status add_units(linking *l, unsigned n, const fe_unit *units) {
   return FE_OK;
 }
 
-static fe_status add_weights(linking *l, bool hidden) {
+static fe_status add_weights(linking *l, bool hidden, bool shared) {
   if (!l->info->weight_bytes)
     return FE_OK;
-  fe_bytes object = fe_weights_object(l->diags->arena, l->info, hidden,
+  fe_bytes object = fe_weights_object(l->diags->arena, l->info, hidden, shared,
                                       elf_machine(l->options->target));
   return add_input(l, object.data, object.size);
 }
@@ -285,7 +285,7 @@ static fe_status link_weights(fe_diags *diags, const fe_emit_options *options,
     add_arg(&l, "-o");
     add_arg(&l, temp);
   }
-  fe_status status = add_weights(&l, !shared);
+  fe_status status = add_weights(&l, !shared, shared);
   if (status == FE_OK)
     status = link_and(&l, temp, shared ? FILL | SEAL : FILL);
   end_linking(&l);
@@ -301,7 +301,7 @@ static fe_status link_shared(linking *l, const char *temp, const char *weights,
     add_arg(l, "-rpath");
     add_arg(l, "$ORIGIN");
     add_arg(l, weights);
-  } else if (add_weights(l, true) == FE_FAILED) {
+  } else if (add_weights(l, true, true) == FE_FAILED) {
     return FE_FAILED;
   }
   add_libraries(l);
@@ -315,7 +315,7 @@ static fe_status link_object(linking *l, const char *temp, unsigned then,
   add_arg(l, "-o");
   add_arg(l, temp);
   if (add_units(l, n, units) == FE_FAILED ||
-      (!l->options->weights_beside && add_weights(l, true) == FE_FAILED))
+      (!l->options->weights_beside && add_weights(l, true, false) == FE_FAILED))
     return FE_FAILED;
   return link_and(l, temp, then);
 }

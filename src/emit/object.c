@@ -32,8 +32,7 @@
 #define SECTION ".lrodata.ferrule.weights"
 #define SMALL_SKIPS strlen(".lrodata")
 #define LARGE (UINT64_C(1) << 30)
-#define SHF_LARGE 0x10000000u        // SHF_X86_64_LARGE
-#define COPY_BYTES ((size_t)1 << 20) // blobs from here on are copied by the OS
+#define SHF_LARGE 0x10000000u // SHF_X86_64_LARGE
 
 static uint64_t align_up(uint64_t x, uint64_t a) { return (x + a - 1) / a * a; }
 
@@ -56,19 +55,6 @@ static bool read_at(int fd, void *to, size_t n, uint64_t at) {
   return true;
 }
 
-static bool write_at(int fd, const void *from, size_t n, uint64_t at) {
-  const char *p = from;
-  while (n) {
-    ssize_t r = pwrite(fd, p, n, (off_t)at);
-    if (r < 0)
-      return false;
-    p += r;
-    at += (uint64_t)r;
-    n -= (size_t)r;
-  }
-  return true;
-}
-
 //===-- The object that reserves --------------------------------------------//
 
 enum { NONE, WEIGHTS, SYMTAB, STRTAB, SHSTRTAB, STACK, COUNT };
@@ -82,8 +68,15 @@ typedef struct weights_object {
   char names[sizeof names];
 } weights_object; // the name of the symbol follows
 
+/// Of many weights in a shared object, that of the processor's larger pages:
+/// where they begin at such an address and such an offset of the file, Linux
+/// may map them so, which needs fewer translations of addresses.
+static uint64_t alignment(const fe_model_info *info, bool shared) {
+  return shared && info->weight_bytes >= 4 * FE_HUGE_PAGE ? FE_HUGE_PAGE : PAGE;
+}
+
 fe_bytes fe_weights_object(fe_arena *arena, const fe_model_info *info,
-                           bool hidden, uint16_t machine) {
+                           bool hidden, bool shared, uint16_t machine) {
   const char *symbol = info->weights;
   size_t strtab_size = strlen(symbol) + 2;
   size_t size = sizeof(weights_object) + strtab_size;
@@ -109,7 +102,7 @@ fe_bytes fe_weights_object(fe_arena *arena, const fe_model_info *info,
   s[WEIGHTS].sh_type = SHT_NOBITS;
   s[WEIGHTS].sh_flags = SHF_ALLOC | (large ? SHF_LARGE : 0);
   s[WEIGHTS].sh_size = info->weight_bytes;
-  s[WEIGHTS].sh_addralign = PAGE;
+  s[WEIGHTS].sh_addralign = alignment(info, shared);
   s[SYMTAB].sh_type = SHT_SYMTAB;
   s[SYMTAB].sh_offset = offsetof(weights_object, symbol);
   s[SYMTAB].sh_size = sizeof o->symbol;
@@ -135,65 +128,13 @@ fe_bytes fe_weights_object(fe_arena *arena, const fe_model_info *info,
 
 //===-- Filling in ----------------------------------------------------------//
 
-/// From file to file inside the kernel; false: some bytes are left to write.
-static bool copy_from_file(const fe_blob *b, int fd, uint64_t to) {
-  if (!b->file || b->size < COPY_BYTES)
-    return false;
-  int from = open(b->file, O_RDONLY | O_CLOEXEC);
-  if (from < 0)
-    return false;
-  off_t in = (off_t)b->offset, out = (off_t)to;
-  size_t left = b->size;
-  while (left) {
-    ssize_t n = copy_file_range(from, &in, fd, &out, left, 0);
-    if (n <= 0)
-      break;
-    left -= (size_t)n;
-  }
-  close(from);
-  return !left;
-}
-
-static bool write_promised(const fe_blob *b, int fd, uint64_t to) {
-  size_t part = b->size / b->parts, at_once = COPY_BYTES / part + 1;
-  at_once = at_once < b->parts ? at_once : b->parts;
-  char *data = malloc(at_once * part);
-  if (!data) {
-    errno = ENOMEM;
-    return false;
-  }
-  bool done = true;
-  for (size_t i = 0, n = at_once; i < b->parts && done;
-       i += n, to += n * part) {
-    n = b->parts - i < at_once ? b->parts - i : at_once;
-    memset(data, 0, n * part);
-    for (size_t k = 0; k < n; k++)
-      b->fill(b->recipe, i + k, data + k * part);
-    done = write_at(fd, data, n * part, to);
-  }
-  int error = errno;
-  free(data);
-  errno = error;
-  return done;
-}
-
-bool fe_blob_write(const fe_blob *b, int fd, uint64_t to) {
-  if (!b->data && b->size)
-    return write_promised(b, fd, to);
-  return copy_from_file(b, fd, to) || write_at(fd, b->data, b->size, to);
-}
-
 static fe_status write_blobs(fe_diags *d, int fd, const char *path,
                              const fe_model_info *info, uint64_t at) {
   if (ftruncate(fd, (off_t)(at + info->weight_bytes)))
     return fe_file_error(d, path, "make room for the weights", errno);
-  for (unsigned i = 0; i < info->n_blobs; i++) {
-    const fe_blob *b = info->blobs[i].blob;
-    uint64_t to = at + info->blobs[i].offset;
-    if (!fe_blob_write(b, fd, to))
-      return fe_file_error(d, path, "write the weights", errno);
-  }
-  return FE_OK;
+  bool done = at % FE_HUGE_PAGE == 0 ? fe_blobs_write_huge(info, fd, at)
+                                     : fe_blobs_write(info, fd, at);
+  return done ? FE_OK : fe_file_error(d, path, "write the weights", errno);
 }
 
 void fe_weights_copy(const fe_model_info *info, void *at) {
@@ -236,7 +177,8 @@ static bool add_segment(Elf64_Phdr *ph, unsigned n, const Elf64_Shdr *s,
                         .p_paddr = s->sh_addr,
                         .p_filesz = s->sh_size,
                         .p_memsz = s->sh_size,
-                        .p_align = PAGE};
+                        .p_align = s->sh_addralign};
+  host->p_align = PAGE;
   // The loader wants segments by address: all PT_LOAD in the places of all.
   Elf64_Phdr sorted[64];
   if (n > 64)
@@ -278,13 +220,14 @@ fe_status fe_weights_fill(fe_diags *d, int fd, const char *path, uint64_t base,
       weights = &s[i];
   if (!weights)
     return FE_OK; // nothing refers to them, or they lie beside
-  uint64_t at = align_up((uint64_t)st.st_size - base, PAGE);
+  uint64_t unit = segments_size ? weights->sh_addralign : PAGE;
+  uint64_t at = align_up((uint64_t)st.st_size - base, unit);
   weights->sh_type = SHT_PROGBITS;
   weights->sh_offset = at;
   if (segments_size && !add_segment(ph, h.e_phnum, weights, at))
     return malformed(d, path);
-  if (!write_at(fd, s, sections_size, base + h.e_shoff) ||
-      (segments_size && !write_at(fd, ph, segments_size, base + h.e_phoff)))
+  if (!fe_write_at(fd, s, sections_size, base + h.e_shoff) ||
+      (segments_size && !fe_write_at(fd, ph, segments_size, base + h.e_phoff)))
     return fe_file_error(d, path, "write the section headers", errno);
   return write_blobs(d, fd, path, info, base + at);
 }
@@ -398,7 +341,7 @@ fe_status fe_object_localize(fe_diags *d, int fd, const char *path,
     return fe_file_error(d, path, "read the linker's output", errno);
   if (!localize(d->arena, &o, fe_printf(d->arena, "%s_model", prefix)))
     return malformed(d, path);
-  if (!write_at(fd, o.data, o.size, 0))
+  if (!fe_write_at(fd, o.data, o.size, 0))
     return fe_file_error(d, path, "write the symbols", errno);
   return FE_OK;
 }

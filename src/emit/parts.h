@@ -192,9 +192,10 @@ typedef struct fe_bytes {
 fe_bytes fe_native_object(unsigned i);
 
 /// A relocatable object that reserves the section of the weights under the
-/// symbol <prefix>.weights, without contents. `machine`: of ELF.
+/// symbol <prefix>.weights, without contents. `shared`: for a shared object;
+/// `machine`: of ELF.
 fe_bytes fe_weights_object(fe_arena *arena, const fe_model_info *info,
-                           bool hidden, uint16_t machine);
+                           bool hidden, bool shared, uint16_t machine);
 /// Gives the reserved section of the ELF file that starts at `base` in `fd`
 /// (relocatable or shared; the last thing in the file) its contents, written
 /// behind everything else.
@@ -204,6 +205,13 @@ FE_NODISCARD fe_status fe_weights_fill(fe_diags *diags, int fd,
 /// Writes a blob at a place of a file; false: errno. One that is promised is
 /// never in memory as a whole, unless it has one part.
 bool fe_blob_write(const fe_blob *b, int fd, uint64_t at);
+/// All blobs, from `at` on; in pieces of large pages, `at` being the start of
+/// one.
+bool fe_blobs_write(const fe_model_info *info, int fd, uint64_t at);
+bool fe_blobs_write_huge(const fe_model_info *info, int fd, uint64_t at);
+#define FE_HUGE_PAGE ((size_t)2 << 20)
+/// Writes all of it; false: errno.
+bool fe_write_at(int fd, const void *from, size_t n, uint64_t at);
 /// Copies all blobs to their places; `at` has weight_bytes zero bytes.
 void fe_weights_copy(const fe_model_info *info, void *at);
 /// Makes symbols of a relocatable object local, but for those of the public
