@@ -19,7 +19,8 @@
 #include <string.h>
 
 enum {
-  FE_FFT_LANES = 64,  // bytes of the lines that are transformed at a time
+  FE_FFT_LANES = 64, // bytes of the lines that are transformed at a time
+  FE_FFT_LEAST_PARALLEL = 16384, // operations; fewer are not split
   FE_FFT_SLICES = 32, // parts that work at the same time, each with own room
   FE_FFT_PRIME = 128, // passes of larger factors are not made
   FE_FFT_SPLIT = 4096 // from which length on one line is a matrix of lines

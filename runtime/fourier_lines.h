@@ -253,7 +253,8 @@ int32_t FE_NAMED(PART, run)(fe_run *run, ferrule_tensor *args,
     t.groups = (t.lines + t.lanes - 1) / t.lanes;
     t.slices = fe_fft_slices(t.lines, lanes);
     fe_rt_parallel(run, run_lines, &t, t.slices,
-                   t.groups * t.lanes * t.fft.first.m * 5 * bits / t.slices);
+                   t.groups * t.lanes * t.fft.first.m * 5 * bits / t.slices,
+                   FE_FFT_LEAST_PARALLEL);
     return 0;
   }
   t.whole = t.room +
@@ -263,7 +264,7 @@ int32_t FE_NAMED(PART, run)(fe_run *run, ferrule_tensor *args,
       t.groups = ((rows ? t.fft.a : t.fft.b) + lanes - 1) / lanes;
       t.slices = t.groups < FE_FFT_SLICES ? t.groups : FE_FFT_SLICES;
       fe_rt_parallel(run, rows ? run_rows : run_columns, &t, t.slices,
-                     n * 5 * bits / 2 / t.slices);
+                     n * 5 * bits / 2 / t.slices, FE_FFT_LEAST_PARALLEL);
     }
   return 0;
 }

@@ -17,10 +17,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-// Waking a spinning thread takes about a microsecond, in which one core does
-// some ten thousand scalar operations in vectors.
-#define MIN_PARALLEL_COST (INT64_C(1) << 16)
-
 static const ferrule_run_options no_options;
 
 typedef struct part {
@@ -34,13 +30,12 @@ static void run_part(void *context, int64_t begin, int64_t end) {
 }
 
 void fe_rt_parallel(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
-                    int64_t cost) {
+                    int64_t cost, int64_t least) {
   const ferrule_run_options *o = run->options;
   if (n <= 0)
     return;
   // cost * n may exceed 64 bits, its quotient may not.
-  if (!o->parallel_for || o->threads < 2 || n == 1 ||
-      cost <= MIN_PARALLEL_COST / n) {
+  if (!o->parallel_for || o->threads < 2 || n == 1 || cost <= least / n) {
     fn(slots, 0, n);
     return;
   }
@@ -55,9 +50,10 @@ static uint64_t now(void) {
 }
 
 void fe_rt_profile(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
-                   int64_t cost, int64_t bytes, ferrule_profile_entry *entry) {
+                   int64_t cost, int64_t least, int64_t bytes,
+                   ferrule_profile_entry *entry) {
   uint64_t begin = now();
-  fe_rt_parallel(run, fn, slots, n, cost);
+  fe_rt_parallel(run, fn, slots, n, cost, least);
   uint64_t took = now() - begin, operations = (uint64_t)n * (uint64_t)cost;
   if (!entry->calls || took < entry->best_nanoseconds) {
     entry->best_nanoseconds = took;

@@ -45,13 +45,13 @@ typedef int32_t (*fe_main_fn)(const ferrule_tensor *inputs,
                               fe_run *run);
 
 /// fn(slots, begin, end) for parts that cover [0, n), by the options' threads
-/// when n * cost scalar operations are worth it.
+/// when n * cost operations are more than `least`.
 void fe_rt_parallel(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
-                    int64_t cost);
+                    int64_t cost, int64_t least);
 /// The same with the time it took, and the rest, added to `entry`.
 struct ferrule_profile_entry;
 void fe_rt_profile(fe_run *run, fe_kernel_fn fn, const void *slots, int64_t n,
-                   int64_t cost, int64_t bytes,
+                   int64_t cost, int64_t least, int64_t bytes,
                    struct ferrule_profile_entry *entry);
 /// 64-byte aligned memory that lives until the end of the run. NULL when there
 /// is none (the compiled code then returns run->status).

@@ -74,13 +74,13 @@ static void instrument(MlirOperation op, void *user) {
   ferrule_profile_entry entry = {.kernel = name, .node = node ? node : ""};
   fe_point_before(ir, op);
   ir->loc = mlirOperationGetLocation(op);
-  MlirValue args[7];
-  for (unsigned i = 0; i < 5; i++)
+  MlirValue args[8];
+  for (unsigned i = 0; i < 6; i++)
     args[i] = fe_operand(op, i);
-  args[5] = bytes_of(ir, kernel, args[2]);
-  args[6] = fe_llvm_at(ir, fe_llvm_address(ir, FE_PROFILE_TABLE),
+  args[6] = bytes_of(ir, kernel, args[2]);
+  args[7] = fe_llvm_at(ir, fe_llvm_address(ir, FE_PROFILE_TABLE),
                        (int64_t)(p->entries.n * sizeof entry));
-  fe_llvm_call(ir, "fe_rt_profile", 7, args, (MlirType){NULL});
+  fe_llvm_call(ir, "fe_rt_profile", 8, args, (MlirType){NULL});
   fe_push(ir->arena, &p->entries, entry);
   fe_erase(op);
 }
@@ -89,7 +89,7 @@ void fe_profile_instrument(fe_ir *ir, MlirModule module, fe_model_info *info) {
   profiling p = {.ir = ir, .module = module, .info = info};
   fe_point outer = fe_point_save(ir);
   fe_llvm_declare(ir, module, "fe_rt_profile",
-                  "!llvm.func<void (ptr, ptr, ptr, i64, i64, i64, ptr)>");
+                  "!llvm.func<void (ptr, ptr, ptr, i64, i64, i64, i64, ptr)>");
   fe_llvm_global(ir, module, FE_PROFILE_TABLE, 8);
   fe_walk(fe_func_block(fe_func_find(module, "main")), instrument, &p);
   fe_point_restore(ir, outer);

@@ -16,6 +16,7 @@
 #define LATENCY 4.0      // cycles of a multiply-add
 #define LOADS 2.0        // vectors or scalars loaded per cycle
 #define POINTWISE 0.25   // of the peak, where there is no register tile
+#define PARALLEL 65536   // operations in a register tile: some 2000 cycles
 #define L3_BYTES 16.0    // per cycle
 #define MEMORY_BYTES 8.0 // per cycle, of one core
 
@@ -30,6 +31,11 @@ void fe_gen_tile(fe_gen *g, fe_cost_tile t) {
   int64_t v[5] = {t.rows, t.vectors, t.steps, t.extra, t.products};
   unsigned n = t.products > 1 ? 5 : 4;
   fe_set_attr(g->ir, g->func, fe_at_i64s(g->ir, "krnl.tile", n, v));
+}
+
+int64_t fe_cost_least_parallel(MlirOperation func) {
+  return fe_cost_tile_of(func).rows ? PARALLEL
+                                    : (int64_t)(PARALLEL * POINTWISE);
 }
 
 fe_cost_tile fe_cost_tile_of(MlirOperation func) {

@@ -27,6 +27,10 @@ void fe_gen_tile(fe_gen *g, fe_cost_tile tile);
 /// The tile of a kernel in memref form; rows = 0: it has none.
 fe_cost_tile fe_cost_tile_of(MlirOperation func);
 
+/// Operations of a call from which on it pays to split it: some two
+/// microseconds' work.
+int64_t fe_cost_least_parallel(MlirOperation func);
+
 /// What one call does.
 typedef struct fe_cost_work {
   fe_cost_tile tile;

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 #include "pass/plan.h"
 
+#include "kernel/cost.h"
+
 typedef struct call {
   MlirOperation op, kernel;
   const char *name;
@@ -187,9 +189,11 @@ void fe_plan_emit_call(fe_plan_state *s, MlirOperation op) {
   const char *part = fe_printf(ir->arena, "%s.part", c.name);
   fe_plan_declare(s, part, "!llvm.func<void (ptr, i64, i64)>");
   fe_plan_declare(s, "fe_rt_parallel",
-                  "!llvm.func<void (ptr, ptr, ptr, i64, i64)>");
-  fe_llvm_call(ir, "fe_rt_parallel", 5,
+                  "!llvm.func<void (ptr, ptr, ptr, i64, i64, i64)>");
+  MlirValue least = fe_int(ir, ir->i64, fe_cost_least_parallel(c.kernel));
+  fe_llvm_call(ir, "fe_rt_parallel", 6,
                (MlirValue[]){s->run, fe_llvm_address(ir, part), s->slots,
-                             fe_plan_i64(ir, items), fe_plan_i64(ir, cost)},
+                             fe_plan_i64(ir, items), fe_plan_i64(ir, cost),
+                             least},
                (MlirType){NULL});
 }

@@ -8,7 +8,7 @@ module attributes {
   krnl.outputs = [{name = "y", dtype = 1 : i64, dims = array<i64: -1, 16>}]
 } {
   llvm.mlir.global external constant @weights() {addr_space = 0 : i32, alignment = 64 : i64} : !llvm.array<576 x i8>
-  llvm.func @fe_rt_parallel(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)
+  llvm.func @fe_rt_parallel(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64)
   llvm.func @fe_rt_output(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
   llvm.func @matmul.part(!llvm.ptr, i64, i64)
   llvm.func @act.part(!llvm.ptr, i64, i64)
@@ -90,12 +90,12 @@ module attributes {
     %s4 = llvm.getelementptr %slots[4] : (!llvm.ptr) -> !llvm.ptr, i64
     llvm.store %n, %s4 : i64, !llvm.ptr
     %f = llvm.mlir.addressof @matmul.part : !llvm.ptr
-    llvm.call @fe_rt_parallel(%run, %f, %slots, %n, %cost) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> ()
+    llvm.call @fe_rt_parallel(%run, %f, %slots, %n, %cost, %cost) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
     llvm.store %arena, %slots : !llvm.ptr, !llvm.ptr
     llvm.store %b, %s2 : !llvm.ptr, !llvm.ptr
     llvm.store %y, %s3 : !llvm.ptr, !llvm.ptr
     %g = llvm.mlir.addressof @act.part : !llvm.ptr
-    llvm.call @fe_rt_parallel(%run, %g, %slots, %n, %cost) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> ()
+    llvm.call @fe_rt_parallel(%run, %g, %slots, %n, %cost, %cost) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
     %ok = arith.constant 0 : i32
     return %ok : i32
   }

@@ -5,7 +5,7 @@ module attributes {
   krnl.inputs = [{name = "x", dtype = 1 : i64, dims = array<i64: 64>}],
   krnl.outputs = [{name = "y", dtype = 1 : i64, dims = array<i64: 10, 64>}]
 } {
-  llvm.func @fe_rt_parallel(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64)
+  llvm.func @fe_rt_parallel(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64)
   llvm.func @fe_rt_output(!llvm.ptr, !llvm.ptr, i64) -> !llvm.ptr
   llvm.func @functions.part(!llvm.ptr, i64, i64)
   func.func private @functions(%begin: index, %end: index, %x: memref<64xf32>, %y: memref<10x64xf32>)
@@ -60,7 +60,7 @@ module attributes {
     %s1 = llvm.getelementptr %slots[1] : (!llvm.ptr) -> !llvm.ptr, i64
     llvm.store %y, %s1 : !llvm.ptr, !llvm.ptr
     %f = llvm.mlir.addressof @functions.part : !llvm.ptr
-    llvm.call @fe_rt_parallel(%run, %f, %slots, %one, %one) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64) -> ()
+    llvm.call @fe_rt_parallel(%run, %f, %slots, %one, %one, %one) : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64) -> ()
     %ok = arith.constant 0 : i32
     return %ok : i32
   }

@@ -35,7 +35,7 @@ func.func @main(%x: tensor<8x4xf32> {onnx.name = "x"}) -> (tensor<8x4xf32> {onnx
 // CHECK: %[[PART:.*]] = llvm.mlir.addressof @f.part
 // CHECK: %[[ITEMS:.*]] = arith.constant 4 : i64
 // CHECK: %[[COST:.*]] = arith.constant 44 : i64
-// CHECK: llvm.call @fe_rt_parallel(%[[RUN]], %[[PART]], %[[SLOTS]], %[[ITEMS]], %[[COST]])
+// CHECK: llvm.call @fe_rt_parallel(%[[RUN]], %[[PART]], %[[SLOTS]], %[[ITEMS]], %[[COST]], %{{.*}})
 // CHECK: %[[SECOND:.*]] = llvm.getelementptr %[[ARENA]][128]
 // CHECK: llvm.store %[[ARENA]], %[[SLOTS]]
 // CHECK: llvm.store %[[SECOND]], %[[S2]]
