@@ -73,9 +73,16 @@ typedef struct fe_winograd_plan {
   int64_t tile, block;
   bool fused;
 } fe_winograd_plan;
-/// `images`: FE_DYN when not known. `stored`: transformed weights are.
+/// Where transformed weights come from.
+typedef enum fe_winograd_weights {
+  FE_WEIGHTS_MADE,   // in every run
+  FE_WEIGHTS_STORED, // read from memory in every run
+  FE_WEIGHTS_CACHED  // those of the whole model stay in the last cache
+} fe_winograd_weights;
+/// `images`: FE_DYN when not known.
 fe_winograd_plan fe_winograd_choose(const fe_target *t, const fe_conv_shape *s,
-                                    int64_t images, bool stored);
+                                    int64_t images,
+                                    fe_winograd_weights weights);
 /// The plan for a tile of 2 or 4, whether it pays or not; *most: largest block
 /// that may be chosen instead of the plan's. tile 0: it cannot be done.
 fe_winograd_plan fe_winograd_plan_for(const fe_target *t,

@@ -131,8 +131,9 @@ int64_t fe_winograd_weights_size(unsigned lanes, int64_t tile, int64_t channels,
 #define INPUT_CYCLES 4.5
 #define OUTPUT_CYCLES 3.0
 #define WEIGHT_CYCLES 0.65
-/// Bytes of stored weights that memory gives in a cycle.
+/// Bytes of stored weights that memory, and the last cache, give in a cycle.
 #define WEIGHT_BYTES 3.0
+#define CACHED_BYTES 8.0
 /// Tiles of a block: the more, the less often weights are read, but so much
 /// larger is the buffer for products.
 #define MAX_BLOCK 56
@@ -144,7 +145,7 @@ int64_t fe_winograd_weights_size(unsigned lanes, int64_t tile, int64_t channels,
 #define MAX_STACK (768 * 1024)
 
 static double cost(const fe_conv_shape *s, int64_t lanes, int64_t images,
-                   int64_t tile, bool stored) {
+                   int64_t tile, fe_winograd_weights from) {
   double products = (double)fe_winograd_products(tile);
   double tiles = (double)(images * ((s->out[0] + tile - 1) / tile) *
                           ((s->out[1] + tile - 1) / tile));
@@ -153,10 +154,11 @@ static double cost(const fe_conv_shape *s, int64_t lanes, int64_t images,
   double weights = products * c * k;
   double transforms =
       tiles * products * (INPUT_CYCLES * c + OUTPUT_CYCLES * k) / (double)lanes;
-  if (!stored)
+  if (from == FE_WEIGHTS_MADE)
     return multiply + transforms + weights * WEIGHT_CYCLES;
   // Stored weights come while others are multiplied.
-  double fetch = weights * sizeof(float) / WEIGHT_BYTES;
+  double fetch = weights * sizeof(float) /
+                 (from == FE_WEIGHTS_CACHED ? CACHED_BYTES : WEIGHT_BYTES);
   return (multiply > fetch ? multiply : fetch) + transforms;
 }
 
@@ -212,7 +214,7 @@ fe_winograd_plan fe_winograd_plan_for(const fe_target *t,
 
 fe_winograd_plan fe_winograd_choose(const fe_target *t,
                                     const fe_conv_shape *shape, int64_t images,
-                                    bool stored) {
+                                    fe_winograd_weights weights) {
   fe_winograd_plan best = {0, 0, false};
   fe_conv_shape s = *shape;
   int64_t lanes = fe_conv_block(t), usual = images, most;
@@ -224,7 +226,7 @@ fe_winograd_plan fe_winograd_choose(const fe_target *t,
       pixels * 9 * (double)(s.channels * s.out_channels) / (double)(2 * lanes);
   double least = direct * 0.9; // rounding errors have to pay
   for (int64_t tile = 2; tile <= 4; tile += 2) {
-    double c = cost(&s, lanes, usual, tile, stored);
+    double c = cost(&s, lanes, usual, tile, weights);
     fe_winograd_plan p = fe_winograd_plan_for(t, shape, images, tile, &most);
     if (c >= least || !p.tile)
       continue;

@@ -246,6 +246,41 @@ static void sweep(fe_layout *l, MlirBlock block) {
   }
 }
 
+/// Constants of this size stay in the last cache from one run to the next: a
+/// quarter of it, but no more than one of its many users may count on.
+#define CACHED_MOST (8 << 20)
+
+/// Bytes of all constants of f32.
+static double constant_bytes(MlirBlock block) {
+  double sum = 0;
+  for (MlirOperation op = mlirBlockGetFirstOperation(block);
+       !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op)) {
+    for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); ++r) {
+      MlirBlock inner = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
+      if (!mlirBlockIsNull(inner))
+        sum += constant_bytes(inner);
+    }
+    if (!fe_op_is(op, "onnx.constant") ||
+        fe_dtype_of_elem(fe_elem_of(fe_result(op, 0))) != FE_F32)
+      continue;
+    double count = sizeof(float);
+    for (unsigned d = 0; d < fe_rank(fe_result(op, 0)); ++d)
+      count *= (double)fe_static_dim(fe_result(op, 0), d);
+    sum += count;
+  }
+  return sum;
+}
+
+static fe_winograd_weights weights_from(MlirBlock block,
+                                        const fe_pass_options *o) {
+  double most = (double)o->target->l3_bytes / 4;
+  if (o->small_weights)
+    return FE_WEIGHTS_MADE;
+  return constant_bytes(block) <= (most < CACHED_MOST ? most : CACHED_MOST)
+             ? FE_WEIGHTS_CACHED
+             : FE_WEIGHTS_STORED;
+}
+
 fe_status fe_pass_layout(fe_ir *ir, MlirModule *module,
                          const fe_pass_options *o) {
   MlirOperation func = fe_func_find(*module, "main");
@@ -256,7 +291,7 @@ fe_status fe_pass_layout(fe_ir *ir, MlirModule *module,
                  .target = o->target,
                  .lanes = fe_conv_block(o->target),
                  .schedules = o->schedules,
-                 .small_weights = o->small_weights};
+                 .winograd_weights = weights_from(fe_func_block(func), o)};
   fe_point saved = fe_point_save(ir);
   walk(&l, fe_func_block(func));
   sweep(&l, fe_func_block(func));

@@ -21,7 +21,7 @@ typedef struct fe_layout {
   unsigned lanes;          // channels of a block
   fe_map packed;           // plain value -> packed value
   fe_schedules *schedules; // NULL: none
-  bool small_weights;      // of fe_pass_options
+  fe_winograd_weights winograd_weights;
 } fe_layout;
 
 /// A plain tensor [N][C][W] or [N][C][H][W] whose C is known: of f32, or of

@@ -154,7 +154,7 @@ static MlirValue product_weights(fe_layout *l, const fe_conv_packing *p,
   fe_ir *ir = l->ir;
   const fe_winograd_packing packing = {*p, t};
   int64_t count = fe_winograd_packed_count(&packing);
-  if (!l->small_weights)
+  if (l->winograd_weights != FE_WEIGHTS_MADE)
     return fe_constant_promise(ir, "weights", FE_F32, 1, &count,
                                fe_winograd_packed_parts(&packing),
                                fe_winograd_pack_weights,
@@ -290,7 +290,7 @@ static choice choose(fe_layout *l, const conv_op *c) {
   choice out = {.panel = fe_conv_choose_panel(l->target, &c->shape)};
   if (!direct_only)
     out.plan = fe_winograd_choose(l->target, &c->shape, fe_dim_static(c->out.n),
-                                  !l->small_weights);
+                                  l->winograd_weights);
   if (l->schedules)
     use_file(l, c, direct_only, &out);
   return out;
