@@ -316,6 +316,7 @@ typedef struct scan {
   const int64_t *axis, *reverse;
   MlirValue count; // scalar tensor: number of iterations
   MlirAffineExpr trips;
+  MlirValue length; // the same, where less than there is may be scanned
 } scan;
 
 static MlirValue gather(fe_ir *ir, MlirValue data, MlirValue index,
@@ -414,6 +415,10 @@ static fe_status scan_loop(fe_call_site *c, scan *s, const MlirValue *states,
                            MlirValue *out) {
   if (scan_count(c, s) != FE_OK)
     return FE_FAILED;
+  if (!fe_is_null(s->length)) {
+    s->count = s->length;
+    s->trips = (MlirAffineExpr){0};
+  }
   size_t n_scan = s->g.b.n_out - s->n_state;
   fe_model_loop l = {.site = c,
                      .key = loop_key(c),
@@ -434,8 +439,53 @@ static fe_status scan_loop(fe_call_site *c, scan *s, const MlirValue *states,
 typedef struct batch {
   scan s;
   const MlirValue *states, *in; // with the batch as first dim
+  MlirValue lengths;            // of the sequences; null: all there is
+  MlirValue whole;              // how long they may be
+  MlirAffineExpr whole_dim;
   const int64_t *zeros;
 } batch;
+
+/// How long sequence `iter` is: not longer than there is.
+static MlirValue batch_length(const batch *b, const fe_call_site *c,
+                              MlirValue iter) {
+  fe_ir *ir = c->scope->im->ir;
+  MlirValue length = gather(ir, b->lengths, iter, 0);
+  if (fe_is_null(length))
+    return length;
+  MlirValue n = fe_extract_scalar(ir, length);
+  MlirValue fits =
+      fe_and(ir, fe_cmp(ir, FE_GE, n, fe_int(ir, ir->i64, 0)),
+             fe_cmp(ir, FE_LE, n, fe_extract_scalar(ir, b->whole)));
+  const char *message =
+      fe_printf(ir->arena,
+                "Scan '%s': a length in sequence_lens is negative, or more "
+                "than the inputs have",
+                c->where.node ? c->where.node : "");
+  FE_OP(ir, "krnl.check", FE_VALUES(fits),
+        FE_ATTRS(fe_at_str(ir, "message", message)));
+  return length;
+}
+
+/// A stacked result of a shorter sequence, with zeros behind it.
+static MlirValue filled(const batch *b, fe_ir *ir, MlirValue v,
+                        MlirValue length) {
+  fe_dims d;
+  int64_t zeros[FE_MAX_RANK] = {0};
+  if (fe_is_null(v) || !fe_dims_of(ir, v, &d))
+    return (MlirValue){0};
+  MlirValue rest =
+      fe_onnx1(ir, "Reshape", fe_onnx1(ir, "Sub", b->whole, length),
+               fe_constant_i64s(ir, 1, (int64_t[]){1}));
+  MlirValue parts[] = {fe_constant_i64s(ir, d.rank, zeros), rest,
+                       fe_constant_i64s(ir, d.rank - 1, zeros)};
+  MlirNamedAttribute axis = fe_at_i64(ir, "axis", 0);
+  MlirValue pads = fe_first(fe_onnx(ir, "Concat", 3, parts, 1, 1, &axis));
+  v = fe_onnx1(ir, "Pad", v, pads);
+  d.d[0] = b->whole_dim;
+  return fe_is_null(v)
+             ? v
+             : fe_value_cast(ir, v, fe_tensor_type(ir, fe_elem_of(v), &d));
+}
 
 static fe_status batch_body(fe_model_loop *l, MlirValue iter, MlirValue cond,
                             const MlirValue *carried, MlirValue *go_on,
@@ -457,18 +507,35 @@ static fe_status batch_body(fe_model_loop *l, MlirValue iter, MlirValue cond,
     if (fe_is_null(states[i]))
       return FE_FAILED;
   s.in = in;
-  return scan_loop(l->site, &s, states, b->zeros, b->zeros, scan_out);
+  if (!fe_is_null(b->lengths) &&
+      fe_is_null(s.length = batch_length(b, l->site, iter)))
+    return FE_FAILED;
+  if (scan_loop(l->site, &s, states, b->zeros, b->zeros, scan_out) != FE_OK)
+    return FE_FAILED;
+  for (size_t i = s.n_state; i < s.g.b.n_out && !fe_is_null(s.length); i++)
+    if (fe_is_null(scan_out[i] = filled(b, ir, scan_out[i], s.length)))
+      return FE_FAILED;
+  return FE_OK;
 }
 
 static fe_status scan_8(fe_call_site *c, scan *s, const MlirValue *states,
                         MlirValue *out) {
-  batch b = {.states = states, .in = s->in};
+  batch b = {.states = states, .in = s->in, .lengths = c->in[0]};
   b.zeros = FE_NEW_N(c->scope->im->arena, int64_t, s->g.b.n_in + s->g.b.n_out);
   s->axis = b.zeros;
   b.s = *s;
   MlirValue count;
   MlirAffineExpr trips;
   if (size_of(c, s->in[0], 0, &count, &trips) != FE_OK)
+    return FE_FAILED;
+  fe_dims lengths;
+  if (!fe_is_null(b.lengths) &&
+      (!fe_dims_of(c->scope->im->ir, b.lengths, &lengths) ||
+       lengths.rank != 1 || fe_dtype_of_elem(fe_elem_of(b.lengths)) != FE_I64))
+    return fe_error(c->scope->im->diags, c->where, NULL,
+                    "sequence_lens is no list of int64");
+  if (!fe_is_null(b.lengths) &&
+      size_of(c, s->in[0], 1, &b.whole, &b.whole_dim) != FE_OK)
     return FE_FAILED;
   fe_model_loop l = {.site = c,
                      .trip = count,
@@ -488,10 +555,6 @@ fe_status fe_import_scan(fe_call_site *c) {
     return fe_error(im->diags, c->where, NULL,
                     "num_scan_inputs is %lld, the node has %zu inputs",
                     (long long)n_in, c->n_in);
-  if (old && !fe_is_null(c->in[0]))
-    return fe_error(im->diags, c->where,
-                    "convert the model to opset 9 or later",
-                    "sequences of different lengths are not supported");
   for (size_t i = first; i < c->n_in; i++)
     if (fe_is_null(c->in[i]))
       return fe_error(im->diags, c->where, NULL, "input %zu is missing", i);
