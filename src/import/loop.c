@@ -13,9 +13,9 @@
 // A stacked result whose elements have sizes that are known before the loop, as
 // the number of iterations is, is memory for all of them, into which each
 // iteration puts its own (src/op/onnx/stack.c). Any other starts empty and each
-// iteration appends to it. Where a dim
-// of the elements is only known at run time, the first iteration takes its
-// element instead, since an empty tensor of that shape cannot be written down.
+// iteration appends to it. Where a dim of the elements is one of no value from
+// outside the loop, the first iteration takes its element instead, since only
+// that says how large it is.
 // Appending copies, so a loop that may be long is several nested ones: the
 // inner one stacks up to CHUNK elements, the next puts CHUNK such chunks
 // together, and so on: an element is copied CHUNK / 2 times at each level.
@@ -116,9 +116,9 @@ enum { CHUNK = 16, LARGEST_CHUNK = CHUNK * CHUNK * CHUNK };
 
 typedef struct stacked {
   int64_t axis;
-  bool known;     // all dims but that of the axis are numbers
+  bool known;     // all dims but that of the axis, when the loop begins
   MlirType type;  // as carried by the (inner) loop
-  MlirValue init; // an empty tensor; in place: the memory
+  MlirValue init; // an empty tensor, its unknown dims 0; in place: the memory
 } stacked;
 
 typedef struct attempt {
@@ -341,6 +341,76 @@ static MlirValue finish_in_place(attempt *t, size_t k, MlirValue v,
   return fe_first(fe_onnx(ir, "Transpose", 1, &v, 1, 1, &at));
 }
 
+/// The size `e` as a list, before the loop: a dim of a value from outside that
+/// `element` comes from. Null when none has it.
+static MlirValue size_outside(attempt *t, MlirValue element, MlirAffineExpr e) {
+  fe_arena *arena = t->ir->arena;
+  fe_map seen = {0};
+  fe_vec(MlirValue) stack = {0};
+  fe_push(arena, &stack, element);
+  while (stack.n) {
+    MlirValue v = stack.at[--stack.n];
+    MlirOperation def = fe_def(v);
+    bool inside = !mlirOperationIsNull(def) &&
+                  mlirBlockEqual(mlirOperationGetBlock(def), t->block);
+    for (size_t i = 0; i < t->l->n_carried; i++)
+      if (fe_same(v, t->carried[i]))
+        v = t->l->init[i];
+    if (inside && !fe_map_get_ptr(&seen, def.ptr)) {
+      fe_map_set_ptr(arena, &seen, def.ptr, def.ptr);
+      for (unsigned i = 0; i < fe_n_operands(def); i++)
+        fe_push(arena, &stack, fe_operand(def, i));
+    }
+    fe_dims d;
+    if (inside || !fe_dims_of(t->ir, v, &d))
+      continue;
+    for (unsigned i = 0; i < d.rank; i++)
+      if (fe_dim_same(d.d[i], e)) {
+        MlirNamedAttribute range[] = {fe_at_i64(t->ir, "start", i),
+                                      fe_at_i64(t->ir, "end", i + 1)};
+        return fe_first(fe_onnx(t->ir, "Shape", 1, &v, 1, 2, range));
+      }
+  }
+  return (MlirValue){0};
+}
+
+/// A tensor without elements, before the loop, as large in its other dims as
+/// `element` will be with `axis` put in; *known: whether all of them are.
+static MlirValue nothing_of(attempt *t, MlirValue element, const fe_dims *d,
+                            unsigned axis, bool *known) {
+  fe_ir *ir = t->ir;
+  MlirValue parts[FE_MAX_RANK];
+  int64_t sizes[FE_MAX_RANK] = {0};
+  bool repeated = false;
+  fe_point inside = fe_point_save(ir);
+  fe_point_restore(ir, t->outside);
+  *known = true;
+  for (unsigned i = 0; i < d->rank; i++) {
+    int64_t n = fe_dim_static(d->d[i]), one = 1;
+    parts[i] = fe_constant_i64s(ir, 1, &one); // leaves the size as it is
+    if (i == axis)
+      continue;
+    MlirValue size = {0};
+    if (n == FE_DYN && !has_symbol_from(d->d[i], t->first_symbol))
+      size = size_outside(t, element, d->d[i]);
+    bool found = !fe_is_null(size);
+    *known = *known && (n != FE_DYN || found);
+    sizes[i] = n != FE_DYN ? n : found;
+    repeated = repeated || found;
+    if (found)
+      parts[i] = size;
+  }
+  fe_dtype type = fe_dtype_of_elem(fe_elem_of(element));
+  MlirValue v = fe_constant(ir, NULL, type, d->rank, sizes, "");
+  if (repeated) {
+    MlirNamedAttribute at = fe_at_i64(ir, "axis", 0);
+    MlirValue to = fe_first(fe_onnx(ir, "Concat", d->rank, parts, 1, 1, &at));
+    v = fe_onnx1(ir, "Expand", v, to);
+  }
+  fe_point_restore(ir, inside);
+  return v;
+}
+
 /// Carries stacked result k. `t` stands behind the body's nodes.
 static fe_status stack_result(attempt *t, size_t k) {
   fe_ir *ir = t->ir;
@@ -353,24 +423,18 @@ static fe_status stack_result(attempt *t, size_t k) {
   memmove(&d.d[axis + 1], &d.d[axis], (d.rank - axis) * sizeof(d.d[0]));
   d.d[axis] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
   d.rank = rank;
-  int64_t empty[FE_MAX_RANK];
-  bool known = true;
-  for (unsigned i = 0; i < rank; i++) {
-    int64_t n = fe_dim_static(d.d[i]);
-    empty[i] = n == FE_DYN ? 0 : n;
-    known &= n != FE_DYN || i == (unsigned)axis;
+  bool known;
+  MlirValue nothing = nothing_of(t, element, &d, (unsigned)axis, &known);
+  if (fe_is_null(nothing))
+    return FE_FAILED;
+  for (unsigned i = 0; i < rank; i++)
     if (has_symbol_from(d.d[i], t->first_symbol))
       d.d[i] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
-  }
   stacked *to = &t->stack[k];
   *to = (stacked){.axis = axis,
                   .known = known,
-                  .type = fe_tensor_type(ir, fe_elem_of(element), &d)};
-  fe_dtype dtype = fe_dtype_of_elem(fe_elem_of(element));
-  fe_point inside = fe_point_save(ir);
-  fe_point_restore(ir, t->outside);
-  to->init = fe_constant(ir, NULL, dtype, rank, empty, "");
-  fe_point_restore(ir, inside);
+                  .type = fe_tensor_type(ir, fe_elem_of(element), &d),
+                  .init = nothing};
   MlirValue old = carry(t, to->type, to->init);
 
   element = fe_onnx1(ir, "Unsqueeze", element, fe_constant_i64s(ir, 1, &axis));

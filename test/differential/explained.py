@@ -78,9 +78,13 @@ RULES = [
          "and 0 in the three; 0 is PyTorch's", ("the formula",),
          lambda case, message: 1 in case.values[1].array[2:]
          and case.attributes().get("align_corners") == 1),
-    Rule(("Loop",), "nothing was done, and the graph does not say the sizes of "
-         "what is stacked: ONNX Runtime gives [0]", (), lambda case, message: "shape [0" in
-         message),
+    Rule(("Loop",), "nothing was done: no element that is as large as the inputs "
+         "say; ONNX Runtime gives [0], or 0 for sizes that it does not know",
+         ("onnx", "the formula"),
+         lambda case, message: "shape [0" in message),
+    Rule(("Loop",), "nothing was done, and only that would say how large an "
+         "element is: 0", (),
+         lambda case, message: "shape [0, 0" in message),
     Rule(("MatMulInteger",), "ONNX Runtime does not clear the sums of nothing",
          ("the formula",), lambda case, message: any(
              0 in v.array.shape for v in case.values)),
