@@ -30,7 +30,7 @@ HEAD = "ferrule schedule 1\n"
 RANGES = {"rows": (1, 32), "row_block": (1, 1 << 20), "k_block": (0, 1 << 16),
           "order": (0, 2), "prefetch": (0, 1), "tiles_of_part": (1, 64),
           "rows_of_part": (1, 64), "algorithm": (0, 4), "panel": (1, 14),
-          "panels": (1, 64)}
+          "panels": (1, 64), "pixels": (1, 32)}
 
 
 def ferrule(*words, code=OK, err=None):
@@ -42,15 +42,16 @@ def ferrule(*words, code=OK, err=None):
 
 
 class Net:
-    """A model with all that a schedule has something to say of: direct and
-    Winograd convolutions, of plain and packed images, and products with packed
-    and with computed second operands."""
+    """A model with all that a schedule has something to say of: direct,
+    Winograd and depthwise convolutions, of plain and packed images, pools, and
+    products with packed and with computed second operands."""
 
     def __init__(self, folder, dynamic=False):
         r = np.random.default_rng(7)
         batch = "n" if dynamic else 3
         weights = {"w0": (32, 3, 5, 5), "w1": (64, 32, 3, 3),
                    "w2": (32, 64, 1, 1), "w3": (32, 32, 3, 3),
+                   "wd": (32, 1, 3, 3),
                    "fc": (32, 70), "k": (70, 130)}
         init = [numpy_helper.from_array(
                     (r.standard_normal(s) / np.sqrt(np.prod(s[1:]) or 1))
@@ -63,7 +64,9 @@ class Net:
         nodes = [node("Conv c0 x w0", pads=[2] * 4, strides=[2] * 2),
                  node("Conv c1 c0 w1", pads=[1] * 4),
                  node("Relu r1 c1"), node("Conv c2 r1 w2"),
-                 node("Conv c3 c2 w3", pads=[1] * 4),
+                 node("Conv dw c2 wd", pads=[1] * 4, group=32),
+                 node("MaxPool pool dw", kernel_shape=[3, 3], pads=[1] * 4),
+                 node("Conv c3 pool w3", pads=[1] * 4),
                  node("ReduceMean mean c3", axes=[2, 3], keepdims=0),
                  node("MatMul fc_out mean fc"), node("MatMul ab a b"),
                  node("MatMul abk ab k")]
@@ -161,7 +164,9 @@ def test_used(folder):
     cpu = before["target"]["cpu"]
     change = {"contract": {"rows": 3, "k_block": 32, "row_block": 9},
               "conv": {"order": 1, "rows_of_part": 3},
-              "winograd": {"order": 1, "prefetch": 0}}
+              "winograd": {"order": 1, "prefetch": 0},
+              "depthwise": {"pixels": 5, "rows": 3},
+              "pool": {"pixels": 4, "rows": 5}}
     path = f"{folder}/a.schedule"
     lines = [line(cpu, c, change[c["root"]]) for c in before["choices"]
              if c["root"] in change]
@@ -170,7 +175,8 @@ def test_used(folder):
     write(path, "# a comment", "", *lines)
     after = net.explain("--schedule", path)
     old, new = plans(before), plans(after)
-    assert all(old[n] != new[n] for n in ("c0", "c2", "ab", "abk"))
+    assert all(old[n] != new[n]
+               for n in ("c0", "c2", "dw", "pool", "ab", "abk"))
     assert "register tile 3x" in new["ab"][1]
     assert "K in blocks of 32" in new["abk"][1]
     assert after["schedule"] == {"lines": len(lines), "unused": 2}

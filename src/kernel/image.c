@@ -12,6 +12,21 @@
 /// Vectors of the result that are worth an item.
 #define ITEM_VECTORS 1024
 
+/// Tiles of half of the registers, the rest hold what is loaded; items that are
+/// worth their start.
+static fe_status choose(fe_image *m) {
+  const fe_window *w = &m->win;
+  unsigned registers = m->g.target->vector_registers;
+  m->pixels = registers < 8 ? 2 : registers / 2 - 2;
+  m->rows = 8;
+  if (w->out[1] != FE_DYN)
+    m->rows = (ITEM_VECTORS + w->out[1] - 1) / (w->out[1] ? w->out[1] : 1);
+  if (w->out[0] != FE_DYN && m->rows > w->out[0])
+    m->rows = w->out[0] ? w->out[0] : 1;
+  const fe_knob knobs[] = {{"pixels", &m->pixels}, {"rows", &m->rows}};
+  return fe_schedule(&m->g, w->kernel[0] ? FE_COUNT(knobs) : 0, knobs);
+}
+
 fe_status fe_image_begin(fe_image *m, fe_ir *ir, const fe_target *target,
                          MlirModule module, MlirOperation func) {
   fe_gen *g = &m->g;
@@ -25,6 +40,8 @@ fe_status fe_image_begin(fe_image *m, fe_ir *ir, const fe_target *target,
   m->in = g->flat[in];
   m->out = g->flat[g->n_args - 1];
   fe_window_read(ir, g->root, g->arg[in], g->dest, &m->win);
+  if (choose(m))
+    return fe_gen_abandon(g);
   if (fe_epilogue_has_loop(&m->epilogue)) {
     int64_t dims[2] = {FE_WINDOW_TILE, m->lanes};
     m->scratch = fe_alloca(ir, fe_memref_type(ir, m->epilogue.mid, 2, dims));
@@ -32,14 +49,8 @@ fe_status fe_image_begin(fe_image *m, fe_ir *ir, const fe_target *target,
   return FE_OK;
 }
 
-/// Pixels of a tile: half of the registers, the rest hold what is loaded.
-static unsigned tile_pixels(const fe_target *t) {
-  unsigned m = t->vector_registers / 2 - 2;
-  return m < 2 ? 2 : m > FE_WINDOW_TILE ? FE_WINDOW_TILE : m;
-}
-
 int64_t fe_image_tile_pixels(const fe_image *m) {
-  int64_t most = tile_pixels(m->g.target), width = m->win.out[1];
+  int64_t most = m->pixels, width = m->win.out[1];
   if (width == FE_DYN || width <= 0)
     return most;
   int64_t tiles = (width + most - 1) / most;
@@ -51,12 +62,7 @@ void fe_image_rows(fe_image *m, int64_t cost, fe_tile_fn tile, void *user) {
   fe_ir *ir = g->ir;
   const fe_window *w = &m->win;
   unsigned dest = g->n_args - 1;
-  int64_t rows = 8;
-  if (w->out[1] != FE_DYN)
-    rows = (ITEM_VECTORS + w->out[1] - 1) / (w->out[1] ? w->out[1] : 1);
-  if (w->out[0] != FE_DYN && rows > w->out[0])
-    rows = w->out[0] ? w->out[0] : 1;
-  MlirValue step = fe_index(ir, rows), blocks = fe_index(ir, m->blocks);
+  MlirValue step = fe_index(ir, m->rows), blocks = fe_index(ir, m->blocks);
   MlirValue parts = fe_ceildiv(ir, w->out_size[0], step);
   fe_region item = fe_for_begin(ir, g->begin, g->end, fe_index(ir, 1), 0, NULL);
   MlirValue part = fe_remu(ir, item.iv, parts);
@@ -67,15 +73,15 @@ void fe_image_rows(fe_image *m, int64_t cost, fe_tile_fn tile, void *user) {
   MlirValue last = fe_min(ir, fe_add(ir, first, step), w->out_size[0]);
   fe_region row = fe_for_begin(ir, first, last, fe_index(ir, 1), 0, NULL);
   MlirValue none = {NULL};
-  fe_window_row(ir, w, tile_pixels(g->target), row.iv, none, none, tile, user);
+  fe_window_row(ir, w, (unsigned)m->pixels, row.iv, none, none, tile, user);
   fe_for_end(ir, &row, 0, NULL);
   fe_for_end(ir, &item, 0, NULL);
   MlirAffineExpr height = fe_gen_dim(g, dest, 2);
   MlirAffineExpr items = fe_dim_mul(
       fe_dim_mul(fe_gen_dim(g, dest, 0), fe_dim_const(ir, m->blocks)),
-      fe_dim_ceildiv(height, fe_dim_const(ir, rows)));
+      fe_dim_ceildiv(height, fe_dim_const(ir, m->rows)));
   MlirAffineExpr each = fe_dim_mul(fe_gen_dim(g, dest, 3),
-                                   fe_dim_const(ir, rows * m->lanes * cost));
+                                   fe_dim_const(ir, m->rows * m->lanes * cost));
   fe_gen_end(g, items, each);
 }
 

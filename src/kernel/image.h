@@ -19,13 +19,16 @@ typedef struct fe_image {
   fe_window win;
   unsigned lanes;
   int64_t blocks;
+  int64_t pixels; // of a tile, at most
+  int64_t rows;   // of an item
   MlirValue in, out, scratch; // flat memrefs; scratch: [pixel][lane]
   // Of the item being emitted:
   MlirValue image, block;
   const fe_tile *tile;
 } fe_image;
 
-/// Begins the function of a root whose operand 0 is a packed image.
+/// Begins the function of a root whose operand 0 is a packed image. Choices
+/// that a schedule may make: `pixels` and `rows`.
 FE_NODISCARD fe_status fe_image_begin(fe_image *m, fe_ir *ir,
                                       const fe_target *target,
                                       MlirModule module, MlirOperation func);

@@ -196,9 +196,13 @@ fe_status fe_generate_pool(fe_ir *ir, const fe_target *target,
   fe_window *w = &m->win;
   for (unsigned i = 0; i < 2; ++i)
     w->reach[i] += w->stride[i] - 1; // the size may have been rounded up
-  if (w->kernel[0] == 0)
+  if (w->kernel[0] == 0) {
     whole_image(p);
-  else
-    fe_image_rows(m, w->kernel[0] * w->kernel[1], tile, p);
+    return FE_OK;
+  }
+  fe_gen_explain(&m->g, "pool",
+                 fe_printf(ir->arena, "register tile %lld pixels x %u channels",
+                           (long long)fe_image_tile_pixels(m), m->lanes));
+  fe_image_rows(m, w->kernel[0] * w->kernel[1], tile, p);
   return FE_OK;
 }

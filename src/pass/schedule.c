@@ -51,6 +51,8 @@ static void note(fe_ir *ir, const fe_pass_options *o, const char *name,
   fe_chosen c = {.root = info->root, .key = key, .kernel = name};
   intptr_t n =
       mlirAttributeIsNull(shown) ? 0 : mlirDictionaryAttrGetNumElements(shown);
+  if (n == 0)
+    return; // a kernel of the root without choices
   for (intptr_t i = 0; i < n && i < FE_MAX_KNOBS; i++) {
     MlirNamedAttribute a = mlirDictionaryAttrGetElement(shown, i);
     MlirStringRef s = mlirIdentifierStr(a.name);
