@@ -328,6 +328,41 @@ g (float[B, 2] h, float[N, B, 2] x) => (float[B, 2] y, float[N, B, 2] z) {
     }> (h, x)
 }""", [[f(b, 2), f(n, b, 2)] for n, b in ((1, 1), (30, 3), (5, 4))]),
 
+    "scan backwards of elements whose size only the body knows": ("""
+g (int64[1] m, float[N, 4] x) => (float[K, N] z) {
+  zero = Constant<value_ints = [0]>()
+  z = Scan<num_scan_inputs = 1, scan_output_axes = [-1],
+      scan_output_directions = [1],
+    body = b (float[4] e) => (float[K] o) {
+      o = Slice(e, zero, m)
+    }> (x)
+}""", [[i64([m]), f(n, 4)] for n, m in ((1, 3), (20, 2), (300, 4), (3, 1))]),
+
+    "loop in a loop that ends early, with any number of elements": ("""
+g (int64 n, float x) => (float y, float[T, 700] s) {
+  most = Constant<value_int = 9223372036854775807>()
+  yes = Constant<value = bool {1}>()
+  size = Constant<value_ints = [700]>()
+  y, s = Loop (most, yes, x) <
+    body = b (int64 i, bool go, float v)
+      => (bool on, float w, float[700] m) {
+      one = Constant<value = int64 {1}>()
+      i1 = Add(i, one)
+      zero = Constant<value_ints = [0]>()
+      w, r = Loop (most, yes, v) <
+        body = bb (int64 j, bool go2, float p)
+          => (bool on2, float q, float[1] q1) {
+          k = Cast<to = 1>(j)
+          q = Add(p, k)
+          q1 = Unsqueeze(q, zero)
+          on2 = Less(j, i1)
+        }>
+      e = ReduceSum<keepdims = 0>(r)
+      m = Expand(e, size)
+      on = Less(i, n)
+    }>
+}""", [[i64(n), f32(0.5)] for n in (0, 1, 30)]),
+
     "functions": ("""
 g (float[N] x) => (float[N] y, float[N] z) {
   y = local.twice<slope = 0.25>(x)

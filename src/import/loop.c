@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Method: scf.while carries the iteration number, the condition where it is
-// not always true, the model's values, and one growing tensor per stacked
+// not always true, the model's values, and one stack per stacked
 // result. The types of what is carried are found by making the body with the
 // types of the first iteration and joining them with those of its results: a
 // dim that changes becomes a fresh symbol, until nothing changes. A body that
@@ -12,13 +12,8 @@
 //
 // A stacked result whose elements have sizes that are known before the loop, as
 // the number of iterations is, is memory for all of them, into which each
-// iteration puts its own (src/op/onnx/stack.c). Any other starts empty and each
-// iteration appends to it. Where a dim of the elements is one of no value from
-// outside the loop, the first iteration takes its element instead, since only
-// that says how large it is.
-// Appending copies, so a loop that may be long is several nested ones: the
-// inner one stacks up to CHUNK elements, the next puts CHUNK such chunks
-// together, and so on: an element is copied CHUNK / 2 times at each level.
+// iteration puts its own. Any other is a list of the runtime's, which becomes a
+// tensor after the loop. See src/op/onnx/stack.c.
 //
 //===----------------------------------------------------------------------===//
 #include "import/import.h"
@@ -111,14 +106,12 @@ static bool has_symbol_from(MlirAffineExpr e, intptr_t first) {
 
 //===-- One attempt at the body ---------------------------------------------//
 
-/// A power of two; where the next level would not pay any more.
-enum { CHUNK = 16, LARGEST_CHUNK = CHUNK * CHUNK * CHUNK };
-
 typedef struct stacked {
   int64_t axis;
-  bool known;     // all dims but that of the axis, when the loop begins
-  MlirType type;  // as carried by the (inner) loop
-  MlirValue init; // an empty tensor, its unknown dims 0; in place: the memory
+  bool in_place; // see may_stay
+  bool reverse;
+  MlirType type;   // of the tensor, elements along the first dim
+  MlirValue sizes; // of elements, that are not in the type; or none
 } stacked;
 
 typedef struct attempt {
@@ -128,11 +121,9 @@ typedef struct attempt {
   MlirType *types;  // of the carried values
   fe_dim_list open; // dims in these that may change with each iteration
   MlirValue *carried, *carried_out, *scan_out;
-  stacked *stack; // of each stacked result
-  bool chunked;
+  stacked *stack;              // of each stacked result
   MlirValue count;             // of iterations, at most; null: any number
   MlirAffineExpr trips;        // the same as a dim, when known
-  bool in_place;               // stacked results; see may_stay
   MlirValue zero, first_cond;  // before the loop
   MlirValue iter, cond, go_on; // in the body
   intptr_t first_symbol; // symbols from here on are known in the body only
@@ -198,30 +189,6 @@ static outcome compare_types(attempt *t) {
   return result;
 }
 
-static MlirValue concat(fe_ir *ir, MlirValue a, MlirValue b, int64_t axis) {
-  MlirNamedAttribute at = fe_at_i64(ir, "axis", axis);
-  return fe_first(fe_onnx(ir, "Concat", 2, (MlirValue[]){a, b}, 1, 1, &at));
-}
-
-/// `old` with `more` behind (or before) it; `more` alone where the scalar
-/// `number`, which counts what is in `old`, is zero.
-static MlirValue grow(attempt *t, size_t k, MlirValue old, MlirValue more,
-                      MlirValue number, MlirType type) {
-  fe_ir *ir = t->ir;
-  const stacked *s = &t->stack[k];
-  bool before = t->l->prepend && t->l->prepend[k];
-  MlirValue a = before ? more : old, b = before ? old : more;
-  if (s->known)
-    return fe_value_cast(ir, concat(ir, a, b, s->axis), type);
-  MlirValue first = fe_cmp(ir, FE_EQ, number, fe_int(ir, ir->i64, 0));
-  fe_region r = fe_if_begin(ir, first, 1, &type, true);
-  MlirValue alone = fe_value_cast(ir, more, type);
-  fe_if_else(ir, &r, 1, &alone);
-  MlirValue both = fe_value_cast(ir, concat(ir, a, b, s->axis), type);
-  fe_if_end(ir, &r, 1, &both);
-  return fe_first(r.op);
-}
-
 /// The dims of an element of result k, and where its stack has the other one.
 static fe_status element_of(attempt *t, size_t k, fe_dims *d, int64_t *axis) {
   fe_ir *ir = t->ir;
@@ -240,14 +207,14 @@ static fe_status element_of(attempt *t, size_t k, fe_dims *d, int64_t *axis) {
   return FE_OK;
 }
 
-/// Is `e` a number, or does it follow from the sizes of the model's inputs?
-static bool known_before(const attempt *t, MlirAffineExpr e) {
+/// Does `e` follow from the sizes of the model's inputs?
+static bool known_at_entry(const attempt *t, MlirAffineExpr e) {
   const fe_import *im = t->l->site->scope->im;
   if (mlirAffineExprIsAConstant(e))
     return true;
   if (mlirAffineExprIsABinary(e))
-    return known_before(t, mlirAffineBinaryOpExprGetLHS(e)) &&
-           known_before(t, mlirAffineBinaryOpExprGetRHS(e));
+    return known_at_entry(t, mlirAffineBinaryOpExprGetLHS(e)) &&
+           known_at_entry(t, mlirAffineBinaryOpExprGetRHS(e));
   for (size_t i = 0; i < im->n_args; i++) {
     fe_dims d;
     if (fe_dims_of(t->ir, im->args[i], &d))
@@ -258,87 +225,13 @@ static bool known_before(const attempt *t, MlirAffineExpr e) {
   return false;
 }
 
-/// Can all stacked results have their place before the loop? Of one that may
-/// end early if they are small: then what was not reached is cut off.
-static bool may_stay(attempt *t) {
-  enum { MOST_UNUSED = 1 << 18 }; // elements
-  int64_t trips =
-      mlirAffineExprIsNull(t->trips) ? FE_DYN : fe_dim_static(t->trips);
-  if (fe_is_null(t->count) || (t->with_cond && trips == FE_DYN))
-    return false;
-  for (size_t k = 0; k < t->l->n_scan; k++) {
-    fe_dims d;
-    int64_t axis, elements = trips;
-    if (element_of(t, k, &d, &axis) != FE_OK)
-      return false;
-    for (unsigned i = 0; i < d.rank; i++) {
-      if (!known_before(t, d.d[i]))
-        return false;
-      int64_t n = fe_dim_static(d.d[i]);
-      if (t->with_cond &&
-          (n == FE_DYN || __builtin_mul_overflow(elements, n, &elements)))
-        return false;
-    }
-    if (t->with_cond && elements > MOST_UNUSED)
-      return false;
-  }
-  return true;
-}
-
-/// Carries stacked result k, whose elements are put where they will stay.
-static fe_status stack_in_place(attempt *t, size_t k) {
-  fe_ir *ir = t->ir;
-  fe_dims d;
-  stacked *to = &t->stack[k];
-  MlirValue element = t->scan_out[k];
-  if (element_of(t, k, &d, &to->axis) != FE_OK)
-    return FE_FAILED;
-  memmove(&d.d[1], &d.d[0], d.rank * sizeof(d.d[0]));
-  d.d[0] = mlirAffineExprIsNull(t->trips)
-               ? fe_dim_symbol(ir, fe_symbol(ir, NULL))
-               : t->trips;
-  d.rank++;
-  to->type = fe_tensor_type(ir, fe_elem_of(element), &d);
-  fe_point inside = fe_point_save(ir);
-  fe_point_restore(ir, t->outside);
-  to->init = fe_first(FE_OP(ir, "onnx.ms_stack_begin", FE_VALUES(t->count),
-                            FE_TYPES(to->type)));
-  fe_point_restore(ir, inside);
-  MlirValue in[] = {carry(t, to->type, to->init), element, t->iter};
-  MlirNamedAttribute reverse =
-      fe_at_i64(ir, "reverse", t->l->prepend && t->l->prepend[k]);
-  MlirValue grown =
-      fe_first(fe_onnx(ir, "ms_stack_insert", 3, in, 1, 1, &reverse));
-  fe_push(ir->arena, &t->all_yield, grown);
-  return fe_is_null(grown) ? FE_FAILED : FE_OK;
-}
-
-static MlirValue as_list(fe_ir *ir, MlirValue scalar) {
-  int64_t one = 1;
-  return fe_onnx1(ir, "Reshape", scalar, fe_constant_i64s(ir, 1, &one));
-}
-
-/// What the loop leaves of a result in place, which ran `ran` times, and may
-/// have ended early.
-static MlirValue finish_in_place(attempt *t, size_t k, MlirValue v,
-                                 MlirValue ran) {
-  fe_ir *ir = t->ir;
-  const stacked *s = &t->stack[k];
-  if (t->with_cond) {
-    MlirValue from = fe_constant_scalar(ir, FE_I64, 0), to = ran;
-    if (t->l->prepend && t->l->prepend[k]) {
-      to = t->count;
-      from = fe_onnx1(ir, "Sub", to, ran);
-    }
-    v = fe_onnx1(ir, "Slice", v, as_list(ir, from), as_list(ir, to));
-  }
-  if (s->axis == 0)
-    return v;
-  int64_t perm[FE_MAX_RANK];
-  for (unsigned i = 0; i < fe_rank(v); i++)
-    perm[i] = i < s->axis ? i + 1 : i == s->axis ? 0 : i;
-  MlirNamedAttribute at = fe_at_i64s(ir, "perm", fe_rank(v), perm);
-  return fe_first(fe_onnx(ir, "Transpose", 1, &v, 1, 1, &at));
+/// Does `e` stand for another size in each iteration, or is it known in the
+/// body only?
+static bool is_open(const attempt *t, MlirAffineExpr e) {
+  if (mlirAffineExprIsABinary(e))
+    return is_open(t, mlirAffineBinaryOpExprGetLHS(e)) ||
+           is_open(t, mlirAffineBinaryOpExprGetRHS(e));
+  return contains(&t->open, e) || has_symbol_from(e, t->first_symbol);
 }
 
 /// The size `e` as a list, before the loop: a dim of a value from outside that
@@ -374,78 +267,120 @@ static MlirValue size_outside(attempt *t, MlirValue element, MlirAffineExpr e) {
   return (MlirValue){0};
 }
 
-/// A tensor without elements, before the loop, as large in its other dims as
-/// `element` will be with `axis` put in; *known: whether all of them are.
-static MlirValue nothing_of(attempt *t, MlirValue element, const fe_dims *d,
-                            unsigned axis, bool *known) {
+/// The sizes of an element as a list that is there before the loop, where they
+/// do not follow from the model's inputs (then there are zeros); none: they all
+/// do. *known: whether all are known before the loop.
+static MlirValue sizes_outside(attempt *t, MlirValue element, const fe_dims *d,
+                               bool *known) {
   fe_ir *ir = t->ir;
-  MlirValue parts[FE_MAX_RANK];
-  int64_t sizes[FE_MAX_RANK] = {0};
-  bool repeated = false;
+  MlirValue parts[FE_MAX_RANK], list;
+  bool any = false;
   fe_point inside = fe_point_save(ir);
   fe_point_restore(ir, t->outside);
   *known = true;
   for (unsigned i = 0; i < d->rank; i++) {
-    int64_t n = fe_dim_static(d->d[i]), one = 1;
-    parts[i] = fe_constant_i64s(ir, 1, &one); // leaves the size as it is
-    if (i == axis)
-      continue;
-    MlirValue size = {0};
-    if (n == FE_DYN && !has_symbol_from(d->d[i], t->first_symbol))
-      size = size_outside(t, element, d->d[i]);
-    bool found = !fe_is_null(size);
-    *known = *known && (n != FE_DYN || found);
-    sizes[i] = n != FE_DYN ? n : found;
-    repeated = repeated || found;
-    if (found)
-      parts[i] = size;
+    int64_t zero = 0;
+    parts[i] = (MlirValue){0};
+    if (!known_at_entry(t, d->d[i])) {
+      if (!is_open(t, d->d[i]))
+        parts[i] = size_outside(t, element, d->d[i]);
+      any = any || !fe_is_null(parts[i]);
+      *known = *known && !fe_is_null(parts[i]);
+    }
+    if (fe_is_null(parts[i]))
+      parts[i] = fe_constant_i64s(ir, 1, &zero);
   }
-  fe_dtype type = fe_dtype_of_elem(fe_elem_of(element));
-  MlirValue v = fe_constant(ir, NULL, type, d->rank, sizes, "");
-  if (repeated) {
-    MlirNamedAttribute at = fe_at_i64(ir, "axis", 0);
-    MlirValue to = fe_first(fe_onnx(ir, "Concat", d->rank, parts, 1, 1, &at));
-    v = fe_onnx1(ir, "Expand", v, to);
-  }
+  MlirNamedAttribute at = fe_at_i64(ir, "axis", 0);
+  list = fe_first(any ? fe_onnx(ir, "Concat", d->rank, parts, 1, 1, &at)
+                      : FE_OP(ir, "onnx.none", FE_TYPES(ir->none)));
   fe_point_restore(ir, inside);
-  return v;
+  return list;
+}
+
+/// Can stacked result k have its place before the loop? Of a loop that may end
+/// early if it is small: then what was not reached is cut off.
+static bool may_stay(attempt *t, const fe_dims *element) {
+  enum { MOST_UNUSED = 1 << 18 }; // elements
+  int64_t n = mlirAffineExprIsNull(t->trips) ? FE_DYN : fe_dim_static(t->trips);
+  if (fe_is_null(t->count) || (t->with_cond && n == FE_DYN))
+    return false;
+  for (unsigned i = 0; i < element->rank; i++) {
+    int64_t d = fe_dim_static(element->d[i]);
+    if (t->with_cond && (d == FE_DYN || __builtin_mul_overflow(n, d, &n)))
+      return false;
+  }
+  return !t->with_cond || n <= MOST_UNUSED;
 }
 
 /// Carries stacked result k. `t` stands behind the body's nodes.
 static fe_status stack_result(attempt *t, size_t k) {
   fe_ir *ir = t->ir;
   fe_dims d;
-  int64_t axis;
-  MlirValue element = t->scan_out[k];
-  if (element_of(t, k, &d, &axis) != FE_OK)
-    return FE_FAILED;
-  unsigned rank = d.rank + 1;
-  memmove(&d.d[axis + 1], &d.d[axis], (d.rank - axis) * sizeof(d.d[0]));
-  d.d[axis] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
-  d.rank = rank;
-  bool known;
-  MlirValue nothing = nothing_of(t, element, &d, (unsigned)axis, &known);
-  if (fe_is_null(nothing))
-    return FE_FAILED;
-  for (unsigned i = 0; i < rank; i++)
-    if (has_symbol_from(d.d[i], t->first_symbol))
-      d.d[i] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
   stacked *to = &t->stack[k];
-  *to = (stacked){.axis = axis,
-                  .known = known,
-                  .type = fe_tensor_type(ir, fe_elem_of(element), &d),
-                  .init = nothing};
-  MlirValue old = carry(t, to->type, to->init);
-
-  element = fe_onnx1(ir, "Unsqueeze", element, fe_constant_i64s(ir, 1, &axis));
-  MlirValue number = {0};
-  if (!known)
-    number = fe_extract_scalar(ir, t->iter);
-  if (!known && t->chunked)
-    number = fe_and(ir, number, fe_int(ir, ir->i64, CHUNK - 1));
-  MlirValue grown = grow(t, k, old, element, number, to->type);
+  MlirValue element = t->scan_out[k];
+  if (element_of(t, k, &d, &to->axis) != FE_OK)
+    return FE_FAILED;
+  bool known;
+  to->sizes = sizes_outside(t, element, &d, &known);
+  to->in_place = known && may_stay(t, &d);
+  to->reverse = t->l->prepend && t->l->prepend[k];
+  for (unsigned i = d.rank++; i > 0; i--)
+    d.d[i] = is_open(t, d.d[i - 1]) ? fe_dim_symbol(ir, fe_symbol(ir, NULL))
+                                    : d.d[i - 1];
+  d.d[0] = mlirAffineExprIsNull(t->trips) || (t->with_cond && !to->in_place)
+               ? fe_dim_symbol(ir, fe_symbol(ir, NULL))
+               : t->trips;
+  to->type = fe_tensor_type(ir, fe_elem_of(element), &d);
+  MlirType type = to->type;
+  if (!to->in_place)
+    type = fe_type_sequence(ir, fe_type_inner(ir, mlirValueGetType(element)));
+  fe_point inside = fe_point_save(ir);
+  fe_point_restore(ir, t->outside);
+  MlirValue init = fe_first(
+      to->in_place ? FE_OP(ir, "onnx.ms_stack_begin",
+                           FE_VALUES(t->count, to->sizes), FE_TYPES(type))
+                   : FE_OP(ir, "onnx.ms_stack_list", FE_TYPES(type)));
+  fe_point_restore(ir, inside);
+  MlirValue in[] = {carry(t, type, init), element, t->iter};
+  MlirNamedAttribute reverse = fe_at_i64(ir, "reverse", to->reverse);
+  MlirValue grown =
+      to->in_place
+          ? fe_first(fe_onnx(ir, "ms_stack_insert", 3, in, 1, 1, &reverse))
+          : fe_first(fe_onnx(ir, "ms_stack_append", 2, in, 1, 0, NULL));
   fe_push(ir->arena, &t->all_yield, grown);
   return fe_is_null(grown) ? FE_FAILED : FE_OK;
+}
+
+static MlirValue as_list(fe_ir *ir, MlirValue scalar) {
+  int64_t one = 1;
+  return fe_onnx1(ir, "Reshape", scalar, fe_constant_i64s(ir, 1, &one));
+}
+
+/// The tensor that stack k, which `loop` leaves, is.
+static MlirValue finish_stack(attempt *t, size_t k, MlirOperation loop) {
+  fe_ir *ir = t->ir;
+  const stacked *s = &t->stack[k];
+  size_t plain = t->all.n - t->l->n_scan;
+  MlirValue v = fe_result(loop, (unsigned)(plain + k));
+  if (!s->in_place) {
+    v = fe_first(FE_OP(ir, "onnx.ms_stack_tensor", FE_VALUES(v, s->sizes),
+                       FE_TYPES(s->type),
+                       FE_ATTRS(fe_at_i64(ir, "reverse", s->reverse))));
+  } else if (t->with_cond) {
+    MlirValue from = fe_constant_scalar(ir, FE_I64, 0), to = fe_result(loop, 0);
+    if (s->reverse) {
+      from = fe_onnx1(ir, "Sub", t->count, to);
+      to = t->count;
+    }
+    v = fe_onnx1(ir, "Slice", v, as_list(ir, from), as_list(ir, to));
+  }
+  if (s->axis == 0)
+    return v;
+  int64_t perm[FE_MAX_RANK];
+  for (unsigned i = 0; i < fe_rank(v); i++)
+    perm[i] = i < s->axis ? i + 1 : i == s->axis ? 0 : i;
+  MlirNamedAttribute at = fe_at_i64s(ir, "perm", fe_rank(v), perm);
+  return fe_first(fe_onnx(ir, "Transpose", 1, &v, 1, 1, &at));
 }
 
 /// Completes the block of an attempt whose types fit.
@@ -460,9 +395,8 @@ static fe_status end_block(attempt *t) {
   for (size_t i = 0; i < l->n_carried; i++)
     fe_push(ir->arena, &t->all_yield,
             fe_value_cast(ir, t->carried_out[i], t->types[i]));
-  t->in_place = l->n_scan && may_stay(t);
   for (size_t k = 0; k < l->n_scan; k++)
-    if ((t->in_place ? stack_in_place(t, k) : stack_result(t, k)) != FE_OK)
+    if (stack_result(t, k) != FE_OK)
       return FE_FAILED;
   FE_OP(ir, "scf.yield", .n_operands = (unsigned)t->all_yield.n,
         .operands = t->all_yield.at);
@@ -591,17 +525,18 @@ static fe_status make_body(attempt *t) {
 
 //===-- The loop ------------------------------------------------------------//
 
-/// The region that decides about the next iteration of a loop that carries
-/// values of `types`: iteration number, condition, others.
-static MlirRegion make_before(attempt *t, const MlirType *types,
-                              MlirValue limit) {
+/// The region that decides about the next iteration.
+static MlirRegion make_before(attempt *t) {
   fe_ir *ir = t->ir;
   MlirRegion region = mlirRegionCreate();
   MlirBlock block = mlirBlockCreate(0, NULL, NULL);
   mlirRegionAppendOwnedBlock(region, block);
   MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, 1 + t->all.n);
   for (size_t i = 0; i < t->all.n; i++)
-    operands[1 + i] = mlirBlockAddArgument(block, types[i], ir->loc);
+    operands[1 + i] = mlirBlockAddArgument(block, t->all.at[i], ir->loc);
+  MlirValue limit = {0}; // before the loop
+  if (!fe_is_null(t->count))
+    limit = fe_extract_scalar(ir, t->count);
   fe_point outside = fe_point_save(ir);
   fe_point_at_end(ir, block);
   MlirValue go_on = {0};
@@ -618,83 +553,16 @@ static MlirRegion make_before(attempt *t, const MlirType *types,
   return region;
 }
 
-/// The loop over `body`, while the iteration number is below the scalar
-/// `limit` (null: no limit) and the condition holds.
-static MlirOperation make_while(attempt *t, const MlirType *types,
-                                const MlirValue *init, MlirValue limit,
-                                MlirRegion body) {
+static MlirOperation make_while(attempt *t) {
   fe_ir *ir = t->ir;
   unsigned n = (unsigned)t->all.n;
   MlirValue *operands = FE_NEW_N(ir->arena, MlirValue, n);
   for (unsigned i = 0; i < n; i++)
-    operands[i] = fe_value_cast(ir, init[i], types[i]);
-  MlirRegion regions[] = {make_before(t, types, limit), body};
+    operands[i] = fe_value_cast(ir, t->all_init.at[i], t->all.at[i]);
+  MlirRegion regions[] = {make_before(t), t->region};
   return FE_OP(ir, "scf.while", .n_operands = n, .operands = operands,
-               .n_results = n, .results = types, .n_regions = 2,
+               .n_results = n, .results = t->all.at, .n_regions = 2,
                .regions = regions);
-}
-
-/// A level of nested loops: the body of one, and the types it carries.
-typedef struct level {
-  MlirRegion body;
-  MlirBlock block;
-  MlirType *types;
-} level;
-
-/// The level around `in`: a body that runs that loop for `span` iterations at
-/// most and puts what it stacked behind what there is. `around`: iterations of
-/// the loop around this one, 0: all.
-static level make_level(attempt *t, level in, int64_t span, int64_t around,
-                        MlirValue limit) {
-  fe_ir *ir = t->ir;
-  size_t n = t->all.n, plain = n - t->l->n_scan;
-  level out = {.body = mlirRegionCreate(),
-               .block = mlirBlockCreate(0, NULL, NULL),
-               .types = FE_NEW_N(ir->arena, MlirType, n)};
-  MlirValue *init = FE_NEW_N(ir->arena, MlirValue, n);
-  MlirValue *arg = FE_NEW_N(ir->arena, MlirValue, n);
-  mlirRegionAppendOwnedBlock(out.body, out.block);
-  for (size_t i = 0; i < n; i++) {
-    out.types[i] = in.types[i];
-    fe_dims d;
-    if (i >= plain && fe_dims_of(ir, fe_block_arg(in.block, (unsigned)i), &d)) {
-      d.d[t->stack[i - plain].axis] = fe_dim_symbol(ir, fe_symbol(ir, NULL));
-      out.types[i] = fe_tensor_type(ir, fe_elem_of(t->all_init.at[i]), &d);
-    }
-    arg[i] = mlirBlockAddArgument(out.block, out.types[i], ir->loc);
-    init[i] = i < plain ? arg[i] : t->stack[i - plain].init;
-  }
-  fe_point outside = fe_point_save(ir);
-  fe_point_at_end(ir, out.block);
-  MlirValue start = fe_extract_scalar(ir, arg[0]);
-  MlirValue length = fe_int(ir, ir->i64, span);
-  if (!fe_is_null(limit)) // start + span may be beyond int64
-    length = fe_min(ir, length, fe_sub(ir, limit, start));
-  MlirOperation inner =
-      make_while(t, in.types, init, fe_add(ir, start, length), in.body);
-  MlirValue before = start; // of this loop's iterations
-  if (around)
-    before = fe_and(ir, start, fe_int(ir, ir->i64, around - 1));
-  for (size_t i = 0; i < n; i++) {
-    init[i] = fe_result(inner, (unsigned)i);
-    if (i >= plain)
-      init[i] = grow(t, i - plain, arg[i], init[i], before, out.types[i]);
-  }
-  FE_OP(ir, "scf.yield", .n_operands = (unsigned)n, .operands = init);
-  fe_point_restore(ir, outside);
-  return out;
-}
-
-/// Nested loops, of which the inner ones stack a few elements each.
-static MlirOperation make_chunks(attempt *t, MlirValue limit, int64_t trips) {
-  level at = {t->region, t->block, t->all.at};
-  for (int64_t span = CHUNK, next; span; span = next) {
-    next = span * CHUNK;
-    if (next > LARGEST_CHUNK || (trips != FE_DYN && trips <= next))
-      next = 0;
-    at = make_level(t, at, span, next, limit);
-  }
-  return make_while(t, at.types, t->all_init.at, limit, at.body);
 }
 
 /// A stacked result has one element per iteration.
@@ -703,8 +571,7 @@ static MlirValue with_known_count(attempt *t, MlirValue v, size_t k) {
   if (mlirAffineExprIsNull(t->trips) || t->with_cond ||
       !fe_dims_of(t->ir, v, &d))
     return v;
-  int64_t axis = t->l->scan_axis ? t->l->scan_axis[k] : 0;
-  d.d[axis < 0 ? axis + d.rank : axis] = t->trips;
+  d.d[t->stack[k].axis] = t->trips;
   return fe_value_cast(t->ir, v, fe_tensor_type(t->ir, fe_elem_of(v), &d));
 }
 
@@ -731,9 +598,6 @@ fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {
   } else {
     t.with_cond = asks;
   }
-  int64_t trips =
-      mlirAffineExprIsNull(t.trips) ? FE_DYN : fe_dim_static(t.trips);
-  t.chunked = l->n_scan && (trips == FE_DYN || trips > CHUNK);
   for (size_t i = 0; i < l->n_carried; i++)
     t.types[i] = mlirValueGetType(l->init[i]);
   t.zero = fe_constant_scalar(ir, FE_I64, 0);
@@ -751,20 +615,11 @@ fe_status fe_model_loop_make(fe_model_loop *l, MlirValue *out) {
                     "the loop never ends: it has no trip count and its "
                     "condition is always true");
   }
-  MlirValue limit =
-      fe_is_null(t.count) ? t.count : fe_extract_scalar(ir, t.count);
-  MlirOperation op =
-      t.chunked && !t.in_place
-          ? make_chunks(&t, limit, trips)
-          : make_while(&t, t.all.at, t.all_init.at, limit, t.region);
+  MlirOperation op = make_while(&t);
   unsigned at = 1 + t.with_cond;
   for (size_t i = 0; i < l->n_carried; i++)
     out[i] = fe_result(op, at++);
-  for (size_t k = 0; k < l->n_scan; k++) {
-    MlirValue v = fe_result(op, at++);
-    if (t.in_place)
-      v = finish_in_place(&t, k, v, fe_result(op, 0));
-    out[l->n_carried + k] = with_known_count(&t, v, k);
-  }
+  for (size_t k = 0; k < l->n_scan; k++)
+    out[l->n_carried + k] = with_known_count(&t, finish_stack(&t, k, op), k);
   return FE_OK;
 }

@@ -27,6 +27,10 @@ int32_t fe_rt_sequence_concat(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_optional_make(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_optional_dims(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_optional_get(fe_run *, ferrule_tensor *, int64_t *);
+int32_t fe_rt_stack_list(fe_run *, ferrule_tensor *, int64_t *);
+int32_t fe_rt_stack_append(fe_run *, ferrule_tensor *, int64_t *);
+int32_t fe_rt_stack_sizes(fe_run *, ferrule_tensor *, int64_t *);
+int32_t fe_rt_stack_tensor(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_map_rows(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_map_count(fe_run *, ferrule_tensor *, int64_t *);
 int32_t fe_rt_map_take(fe_run *, ferrule_tensor *, int64_t *);
@@ -388,6 +392,65 @@ static int32_t split_run(const ferrule_tensor *inputs, ferrule_tensor *outputs,
   return 0;
 }
 
+//===-- Stacks --------------------------------------------------------------//
+
+/// `n` elements of `size` numbers, in order or in the opposite one.
+static int32_t stack_of(fe_run *run, int64_t n, int64_t size, bool reverse) {
+  int16_t element[5], result[5 * 3000];
+  void *list = &list, *longer;
+  ferrule_tensor dest = handle(&list);
+  int32_t status = fe_rt_stack_list(run, &dest, NULL);
+  EXPECT(!status && !list);
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t k = 0; k < size; k++)
+      element[k] = (int16_t)(i * size + k);
+    ferrule_tensor args[3] = {handle(&list),
+                              {element, 0, FERRULE_I16, 2, {1, size}},
+                              handle(&longer)};
+    status = fe_rt_stack_append(run, args, NULL);
+    if (status)
+      return status;
+    list = longer;
+    args[0] = handle(&list);
+    args[1].dims[1]++;
+    EXPECT(fe_rt_stack_append(run, args, NULL) == 1);
+  }
+  int64_t numbers[6] = {2, 7, 8, -1, -1, -1};
+  ferrule_tensor args[2] = {handle(&list),
+                            {result, 0, FERRULE_I16, 3, {n, 1, size}}};
+  EXPECT(!fe_rt_stack_sizes(run, args, numbers));
+  EXPECT(numbers[3] == n && numbers[4] == (n ? 1 : 7) &&
+         numbers[5] == (n ? size : 8));
+  numbers[0] = reverse;
+  EXPECT(!fe_rt_stack_tensor(run, args, numbers));
+  bool same = true;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t k = 0; k < size; k++) {
+      int64_t at = reverse ? n - 1 - i : i;
+      same = same && result[at * size + k] == (int16_t)(i * size + k);
+    }
+  EXPECT(same);
+  return 0;
+}
+
+static int32_t stacks_run(const ferrule_tensor *inputs, ferrule_tensor *outputs,
+                          void *arena, fe_run *run) {
+  (void)inputs;
+  (void)outputs;
+  (void)arena;
+  static const int64_t counts[] = {0, 1, 2, 100, 3000};
+  int64_t before = blocks;
+  for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
+    for (int64_t size = 0; size < 6; size++)
+      for (int reverse = 0; reverse < 2; reverse++) {
+        int32_t status = stack_of(run, counts[i], size, reverse);
+        if (status)
+          return status;
+        EXPECT(blocks == before); // a list is gone with its tensor
+      }
+  return 0;
+}
+
 int main(void) {
   for (int i = 0; i < 300; i++)
     run_once(-1);
@@ -397,6 +460,14 @@ int main(void) {
   ferrule_run_options options = {.allocate = take, .release = give_back};
   EXPECT(!fe_rt_enter_heap(split_run, NULL, NULL, NULL, &options));
   EXPECT(blocks == 0);
+  EXPECT(!fe_rt_enter_heap(stacks_run, NULL, NULL, NULL, &options));
+  EXPECT(blocks == 0);
+  for (int64_t limit = 0; limit < 40; limit++) {
+    until_none = limit;
+    EXPECT(fe_rt_enter_heap(stacks_run, NULL, NULL, NULL, &options) ==
+           FERRULE_RUN_NO_MEMORY);
+    EXPECT(blocks == 0);
+  }
   printf("%d failures\n", failures);
   return failures != 0;
 }
