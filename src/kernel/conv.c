@@ -567,6 +567,12 @@ static void choose(conv *c) {
   c->rows_of_part = tiles == FE_DYN || tiles >= c->tiles_of_part
                         ? 1
                         : c->tiles_of_part / tiles;
+  // Few items in an odd number leave a thread waiting: twice as many then.
+  int64_t panels = c->panels.main + (c->panels.last ? 1 : 0);
+  if (w->out[0] == 1 && tiles != FE_DYN && tiles > 1 &&
+      tiles <= c->tiles_of_part && panels % 2 && panels < FE_FEW_ITEMS &&
+      fe_static_dim(c->g.dest, 0) == 1)
+    c->tiles_of_part = (tiles + 1) / 2;
   c->parts = w->out[0] == 1 ? TILES_OF_ROW
              : pixels != FE_DYN && pixels <= PATTERN_MAX && w->out[1] < 12 &&
                      w->in[1] != FE_DYN &&

@@ -66,6 +66,10 @@ float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,
                              int64_t n, const fe_float_at *data,
                              int64_t *count);
 
+/// Fewer items than this are not left for threads where there can be more, nor
+/// an odd number of them.
+#define FE_FEW_ITEMS 8
+
 /// Winograd's minimal filtering for 3x3 windows with stride 1. tile 0: does not
 /// pay. `block`: tiles of all images that are multiplied together. `fused`: the
 /// input is transformed block by block in the kernel.

@@ -421,8 +421,6 @@ static void explain(winograd *w) {
 
 /// Bytes of products on the stack, where an item has more than one panel.
 #define MAX_PRODUCTS (512 * 1024)
-/// Items that are left for threads.
-#define MIN_ITEMS 8
 
 /// Of the buffer for `many` panels.
 static int64_t products_bytes(const winograd *w, int64_t many) {
@@ -437,7 +435,7 @@ static int64_t choose_many(const winograd *w, int64_t groups) {
   int64_t best = 1;
   for (int64_t many = 2; many <= w->panels.main; ++many)
     if (w->panels.main % many == 0 && products_bytes(w, many) <= MAX_PRODUCTS &&
-        groups * w->panels.main / many >= MIN_ITEMS)
+        groups * w->panels.main / many >= FE_FEW_ITEMS)
       best = many;
   return best;
 }

@@ -208,6 +208,11 @@ fe_winograd_plan fe_winograd_plan_for(const fe_target *t,
     return none;
   *most = fused && MAX_BLOCK > stack / each ? stack / each : MAX_BLOCK;
   int64_t blocks = (tiles + *most - 1) / *most;
+  // Two threads, and one item more for one of them: not of few.
+  int64_t panels = (s.out_channels + 2 * lanes - 1) / (2 * lanes);
+  if (blocks * panels % 2 && blocks * panels < FE_FEW_ITEMS &&
+      tiles / (blocks + 1) >= rows * 3 / 4)
+    blocks++;
   return (fe_winograd_plan){tile, known ? (tiles + blocks - 1) / blocks : *most,
                             fused};
 }
