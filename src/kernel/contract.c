@@ -155,11 +155,11 @@ static void fetch_ahead(fe_contract *c, const fe_tile_place *p, const ahead *f,
 }
 
 /// The rows of the panel that come next, from L2 into L1. Among many tiles it
-/// makes no difference.
+/// makes no difference, and costs where more is fetched ahead than needed.
 static void fetch_rows(fe_contract *c, const fe_tile_place *p, const ahead *f,
                        MlirValue b_at) {
   fe_ir *ir = c->g.ir;
-  bool many = p->static_rows != FE_DYN && p->static_rows > FE_FEW_ROWS;
+  bool many = p->static_rows == FE_DYN || p->static_rows > FE_FEW_ROWS;
   if (!f->lines || f->own || c->p.pack_b || many)
     return;
   MlirValue at = fe_add_static(ir, b_at, FE_ROWS_TO_L1 * c->width);
