@@ -17,7 +17,9 @@
 // Items are (image, panel, part of the image), ordered so that what is reused
 // stays in cache: parts of the image outside when all weights do or the image
 // does not; otherwise panels outside. Where the weights are larger than the
-// cache, each tile prefetches its share of the next panel.
+// cache, each tile prefetches its share of the next panel. Where the results
+// are, and come after few steps, each tile prefetches the places of the next
+// one's results, and what is added to those.
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/conv.h"
@@ -70,6 +72,10 @@ typedef struct conv {
   MlirValue prefetch_base;
   int64_t prefetch_lines;
   MlirValue stream;       // from where the steps to come fetch; null: nowhere
+  MlirValue results;      // of the tile to come; null: not fetched
+  MlirValue results_from; // steps before those to come
+  int64_t results_lines;  // of each step
+  MlirValue added;        // by the epilogue, fetched too; null: nothing
   MlirValue acc[MAX_ACC]; // [pixel][block]
 } conv;
 
@@ -140,6 +146,29 @@ static int64_t stream_step(const conv *c) {
   return c->prefetch_lines * LINE / c->lanes;
 }
 
+/// Step `number` fetches its share of what the next tile will write, and adds.
+static void prefetch_results(conv *c, MlirValue number) {
+  fe_ir *ir = c->g.ir;
+  int64_t pixels = 1;
+  while (pixels < c->tile->m)
+    pixels *= 2;
+  MlirValue plane =
+      times(ir, fe_mul(ir, c->win.out_size[0], c->win.out_size[1]), c->lanes);
+  number = times(ir, fe_add(ir, c->results_from, number), c->results_lines);
+  for (int64_t i = 0; i < c->results_lines; ++i) {
+    MlirValue line = plus(ir, number, i);
+    MlirValue pixel = fe_remu(ir, line, fe_index(ir, pixels));
+    MlirValue block = fe_remu(ir, fe_divu(ir, line, fe_index(ir, pixels)),
+                              fe_index(ir, c->panel));
+    MlirValue at =
+        fe_add(ir, fe_mul(ir, block, plane), times(ir, pixel, c->lanes));
+    at = fe_add(ir, c->results, at);
+    fe_prefetch_write(ir, c->g.flat[c->g.n_args - 1], at);
+    if (!fe_is_null(c->added))
+      fe_prefetch(ir, c->added, at, 3);
+  }
+}
+
 /// `count` steps of `in_step` elements of input and a row of the panel each.
 static void steps(conv *c, uint32_t mask, int64_t count, int64_t in_step,
                   MlirValue in, MlirValue w) {
@@ -164,6 +193,8 @@ static void steps(conv *c, uint32_t mask, int64_t count, int64_t in_step,
     if (!fe_is_null(c->stream))
       fe_prefetch(ir, c->weights,
                   fe_add(ir, c->stream, times(ir, r.iv, stream_step(c))), 2);
+    if (!fe_is_null(c->results))
+      prefetch_results(c, r.iv);
     multiply(c, mask, fe_add(ir, in, times(ir, r.iv, in_step)),
              fe_add(ir, w, times(ir, r.iv, nk * (int64_t)c->lanes)), acc);
     fe_for_end(ir, &r, n, acc);
@@ -195,6 +226,7 @@ static void taps_of_row(conv *c, int64_t n, MlirValue in, MlirValue w,
   int64_t w_step = n * c->panel * c->lanes;
   uint32_t full = (uint32_t)((UINT64_C(1) << t->m) - 1);
   c->stream = (MlirValue){NULL};
+  c->results_from = times(ir, group, c->plain ? taps : c->in_block);
   if (!fe_is_null(t->s0)) {
     fe_region r = acc_loop(c, t->s0, t->s1);
     steps(c, full, n, 1, fe_add(ir, in, times(ir, r.iv, in_step)),
@@ -367,6 +399,42 @@ static void plan_prefetch(conv *c) {
       plus(ir, fe_add(ir, c->w_base, times(ir, pixel, share)), panel);
 }
 
+/// Most steps for each line of a tile's results with which those are fetched.
+#define RESULT_STEPS 8
+#define RESULT_LINES 3 // a step fetches no more
+
+/// The first operand that the epilogue adds pixel by pixel.
+static MlirValue added_by(const fe_epilogue *e) {
+  for (unsigned s = 0; s < e->n_vector; ++s)
+    for (unsigned i = 0; i < e->step[s].n_in; ++i) {
+      const fe_epilogue_input *in = &e->step[s].in[i];
+      if (!in->is_chain && mlirAffineMapIsIdentity(in->map) &&
+          mlirTypeIsAF32(fe_elem_of(e->gen->arg[in->number])))
+        return e->gen->flat[in->number];
+    }
+  return (MlirValue){NULL};
+}
+
+/// Where results do not stay in L2, and there are few steps between them.
+static void plan_results(conv *c) {
+  fe_ir *ir = c->g.ir;
+  const fe_tile *t = c->tile;
+  const fe_window *w = &c->win;
+  c->results = (MlirValue){NULL};
+  int64_t lines = t->m * c->panel;
+  int64_t steps = c->channels * w->kernel[0] * w->kernel[1];
+  bool known = w->out[0] != FE_DYN && w->out[1] != FE_DYN;
+  int64_t bytes = known ? w->out[0] * w->out[1] * c->blocks * c->lanes * 4 : 0;
+  if (c->bytes || t->pattern || t->m < 4 || steps > lines * RESULT_STEPS ||
+      (known && bytes < (int64_t)c->g.target->l2_bytes / 2))
+    return;
+  c->results_lines = (lines + steps - 1) / steps;
+  if (c->results_lines > RESULT_LINES)
+    c->results_lines = RESULT_LINES;
+  c->results = coords_of(c, c->block, t->y, plus(ir, t->x, t->m)).flat;
+  c->added = added_by(&c->epilogue);
+}
+
 static void tile(void *user, const fe_tile *t) {
   conv *c = user;
   fe_ir *ir = c->g.ir;
@@ -380,6 +448,7 @@ static void tile(void *user, const fe_tile *t) {
       c->acc[i * nk + k] = b;
   }
   plan_prefetch(c);
+  plan_results(c);
   MlirValue row = plus(ir, times(ir, t->y, w->stride[0]), -w->pad[0]);
   MlirValue column = plus(ir, times(ir, t->x, w->stride[1]), -w->pad[1]);
   MlirValue at = fe_add(ir, fe_mul(ir, row, w->in_size[1]), column);

@@ -222,6 +222,8 @@ MlirValue fe_vmax_lanes(fe_ir *ir, MlirValue v);
 MlirValue fe_vexp2(const fe_gen *g, MlirValue x);
 /// memref.prefetch for reading; `level` 3: L1, 2: L2.
 void fe_prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level);
+/// The same for what will be written.
+void fe_prefetch_write(fe_ir *ir, MlirValue memref, MlirValue index);
 
 //===-- Rows in tiles -------------------------------------------------------//
 

@@ -146,10 +146,20 @@ MlirValue fe_vexp2(const fe_gen *g, MlirValue x) {
   return fe_bitcast(ir, fe_add(ir, fe_bitcast(ir, p, bits), n), t);
 }
 
-void fe_prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level) {
+static void prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level,
+                     bool write) {
   MlirNamedAttribute locality =
       fe_named(ir, "localityHint", mlirIntegerAttrGet(ir->i32, level));
   FE_OP(ir, "memref.prefetch", FE_VALUES(memref, index),
-        FE_ATTRS(fe_named(ir, "isWrite", mlirBoolAttrGet(ir->ctx, 0)), locality,
+        FE_ATTRS(fe_named(ir, "isWrite", mlirBoolAttrGet(ir->ctx, write)),
+                 locality,
                  fe_named(ir, "isDataCache", mlirBoolAttrGet(ir->ctx, 1))));
+}
+
+void fe_prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level) {
+  prefetch(ir, memref, index, level, false);
+}
+
+void fe_prefetch_write(fe_ir *ir, MlirValue memref, MlirValue index) {
+  prefetch(ir, memref, index, 3, true);
 }
