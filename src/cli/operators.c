@@ -53,8 +53,8 @@ static const fe_op_row control_flow[] = {
      .inputs = "inputs*:T",
      .outputs = "outputs*:T",
      .types = "T=float",
-     .limits = "through elementwise operators, products of matrices, sums, "
-               "means, softmax and changes of shape"},
+     .limits = "not through control flow, recurrent layers, attention, "
+               "Einsum, transforms, quantization, Resize that interpolates"},
     {0}};
 
 static int by_name(const void *a, const void *b) {

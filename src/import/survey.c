@@ -114,17 +114,71 @@ static const char *reason(fe_arena *arena, const missing *m) {
   return "the operator is not supported";
 }
 
+/// What to do about operators that no row will ever serve; the first that fits.
+static const struct {
+  const char *domain; // NULL: any
+  const char *op;     // NULL: any; "*Name": ends so
+  const char *remedy;
+} remedies[] = {
+    {"com.microsoft", "*BeamSearch",
+     "make a model of the graph in its attribute 'decoder' (as exporters write "
+     "it without a search) and keep the beams outside, a run per token"},
+    {"com.microsoft", "*Search",
+     "make a model of the graph in its attribute 'decoder' (as exporters write "
+     "it without a search) and choose the tokens outside, a run per token"},
+    {"com.microsoft", "Sampling",
+     "make a model of the graph in its attribute 'decoder' (as exporters write "
+     "it without a search) and draw the tokens outside, a run per token"},
+    {"com.microsoft", "*Grad",
+     "export the model for inference, or ask for derivatives with Gradient of "
+     "ai.onnx.preview.training"},
+    {"com.microsoft", "EPContext",
+     "take the model from before an execution provider compiled parts of it"},
+    {"com.microsoft.nchwc", NULL,
+     "save the model without ONNX Runtime's optimization of layouts: at most "
+     "at level ORT_ENABLE_EXTENDED"},
+    {"com.ms.internal.nhwc", NULL,
+     "save the model without ONNX Runtime's optimization of layouts: at most "
+     "at level ORT_ENABLE_EXTENDED"},
+    {"org.pytorch.aten", NULL,
+     "export the model without a fallback to ATen: with the operators of ONNX, "
+     "or a function for each that has none"},
+    {"ai.onnx.contrib", NULL,
+     "leave what belongs to onnxruntime-extensions (tokenizers, images) out of "
+     "the model and do it before the run"},
+    {"ai.onnx.training", NULL,
+     "export the model for inference: the step of training is the caller's"},
+    {NULL, NULL,
+     "docs/operators.md lists what is supported; rewrite these nodes with such "
+     "operators, or add a function of this name and domain to the model that "
+     "does"},
+};
+
+static bool fits(const char *pattern, const char *text) {
+  if (!pattern)
+    return true;
+  size_t n = strlen(text), part = strlen(pattern);
+  if (*pattern != '*')
+    return !strcmp(pattern, text);
+  return n >= part - 1 && !strcmp(text + n - (part - 1), pattern + 1);
+}
+
+static const char *remedy_of(const missing *m) {
+  size_t i = 0;
+  while (!fits(remedies[i].domain, m->domain) || !fits(remedies[i].op, m->op))
+    i++; // the last fits all
+  return remedies[i].remedy;
+}
+
 static void report(survey *v, const missing *m) {
   fe_arena *arena = v->im->arena;
   fe_buf nodes = {0};
   for (size_t i = 0; i < m->count && i < MAX_SHOWN; i++)
     fe_buf_printf(arena, &nodes, "%s'%.100s'", i ? ", " : "", m->node[i]);
   fe_error(v->im->diags, (fe_where){.node = m->node[0], .op = m->op},
-           "docs/operators.md lists what is supported; rewrite these nodes "
-           "with such operators",
-           "%s (domain %s, opset %d): %zu node%s, %s%s", reason(arena, m),
-           *m->domain ? m->domain : "ai.onnx", m->opset, m->count,
-           m->count == 1 ? "" : "s", nodes.at,
+           remedy_of(m), "%s (domain %s, opset %d): %zu node%s, %s%s",
+           reason(arena, m), *m->domain ? m->domain : "ai.onnx", m->opset,
+           m->count, m->count == 1 ? "" : "s", nodes.at,
            m->count > MAX_SHOWN ? ", ..." : "");
 }
 
