@@ -363,6 +363,37 @@ g (int64 n, float x) => (float y, float[T, 700] s) {
     }>
 }""", [[i64(n), f32(0.5)] for n in (0, 1, 30)]),
 
+    "loop with large states: made anew, handed over, joined": ("""
+g (int64 n, bool c, float[N] x, float[2048] k)
+  => (float[2048] a, float[2048] b, float[2048] d, float[N] e, float[M] j) {
+  l = Neg(k)
+  a, b, d, e = Loop (n, c, k, l, k, x) <
+    body = b (int64 i, bool go, float[2048] p, float[2048] q, float[2048] r,
+              float[N] s)
+      => (bool on, float[2048] p1, float[2048] q1, float[2048] r1, float[N] s1) {
+      on = Identity(go)
+      t = Sin(p)
+      p1 = Add(t, q)
+      q1 = Identity(p)
+      u = Mul(r, p)
+      one = Constant<value = int64 {1}>()
+      odd = Mod(i, one)
+      zero = Constant<value = int64 {0}>()
+      is = Equal(odd, zero)
+      r1 = If (is) <
+        then_branch = y () => (float[2048] v) { v = Cos(u) },
+        else_branch = z () => (float[2048] v) { v = Identity(q) }>
+      two = Constant<value = int64 {2}>()
+      s1 = Loop (two, , s) <
+        body = bb (int64 i2, bool go2, float[N] f) => (bool go2, float[N] g) {
+          h = Cos(f)
+          g = Add(h, x)
+        }>
+    }>
+  j = Concat<axis = 0>(a, e, b)
+}""", [[i64(n), flag(c), f(m), f(2048)]
+       for n, m in ((0, 3), (1, 2000), (2, 1500), (5, 2000)) for c in (0, 1)]),
+
     "functions": ("""
 g (float[N] x) => (float[N] y, float[N] z) {
   y = local.twice<slope = 0.25>(x)

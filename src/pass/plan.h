@@ -69,6 +69,7 @@ typedef enum fe_place {
   FE_IN_HEAP,
   FE_IN_OUTPUT, // the caller's memory of output `output`
   FE_GIVEN,     // heap, pointer comes from elsewhere (loops, branches)
+  FE_SWAPPED,   // the one of a loop's two buffers that is not carried
   FE_FOREIGN    // inputs and weights; never written
 } fe_place;
 typedef struct fe_buffer {
@@ -82,6 +83,7 @@ typedef struct fe_buffer {
   bool moved;           // heap: handed over at the end of its block
   bool top;             // block is main's
   bool joined;          // parts of it are buffers too
+  bool swaps;           // with another one: FE_CARRY_SWAP
   unsigned output;
   unsigned parent; // it is a part of this one, at byte `delta`; or none
   int64_t delta;
@@ -103,14 +105,19 @@ typedef enum fe_carry {
   FE_CARRY_SCALAR,
   FE_CARRY_SAME,  // never changes: stands for its initial value
   FE_CARRY_FIXED, // sizes never change: one buffer, copied into
+  FE_CARRY_SWAP,  // the same, but two buffers take turns
   FE_CARRY_HEAP   // new memory each time
 } fe_carry;
 typedef struct fe_carried {
   fe_carry kind;
   MlirValue init, arg, yield;
-  unsigned buffer; // FIXED: it; HEAP: the one of the current iteration
-  unsigned temp;   // FIXED: staging of a parallel copy, or none
-  unsigned exit;   // HEAP: after the loop
+  unsigned buffer; // FIXED: it; SWAP: stands for both; HEAP: the one of the
+                   // current iteration
+  unsigned spare;  // SWAP: the second one
+  unsigned made;   // SWAP: what the body yields, which lies in one of the two
+  MlirValue now, other; // SWAP: in the new main, pointers of this iteration
+  unsigned temp;        // FIXED: staging of a parallel copy, or none
+  unsigned exit;        // HEAP: after the loop
 } fe_carried;
 typedef struct fe_ploop {
   MlirOperation op;

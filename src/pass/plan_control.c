@@ -66,7 +66,7 @@ static MlirValue hand_over(fe_plan_state *s, MlirValue y, MlirOperation yield) {
   const fe_pvalue *v = fe_pvalue_of(s, y);
   fe_buffer *b = v->n == 1 ? buffer(s, v->at[0]) : NULL;
   bool mine = b && (b->place == FE_IN_HEAP || b->place == FE_GIVEN) &&
-              !b->kept && !b->moved &&
+              !b->kept && !b->moved && !b->swaps &&
               mlirBlockEqual(b->block, mlirOperationGetBlock(yield));
   if (mine) {
     b->moved = true;
@@ -129,7 +129,16 @@ void fe_plan_emit_if(fe_plan_state *s, MlirOperation op) {
 //===-- Loops ---------------------------------------------------------------//
 
 static bool passed(const fe_carried *c) {
-  return c->kind == FE_CARRY_SCALAR || c->kind == FE_CARRY_HEAP;
+  return c->kind == FE_CARRY_SCALAR || c->kind == FE_CARRY_HEAP ||
+         c->kind == FE_CARRY_SWAP;
+}
+
+/// The second buffers of those that take turns are passed behind all others.
+static void pass_others(fe_plan_state *s, fe_ploop *l, value_list *list,
+                        bool turned) {
+  for (unsigned k = 0; k < l->n; ++k)
+    if (l->at[k].kind == FE_CARRY_SWAP)
+      fe_push(s->ir->arena, list, turned ? l->at[k].now : l->at[k].other);
 }
 
 /// Memory of the carried tensors before the first iteration.
@@ -140,10 +149,12 @@ static value_list begin_loop(fe_plan_state *s, fe_ploop *l) {
     MlirValue p = NULL_VALUE;
     if (c->kind != FE_CARRY_SCALAR)
       p = fe_pvalue_of(s, c->init)->ptr;
-    if (c->kind == FE_CARRY_FIXED || c->kind == FE_CARRY_HEAP) {
+    if (c->kind != FE_CARRY_SCALAR && c->kind != FE_CARRY_SAME) {
       MlirValue bytes = fe_plan_tensor_bytes(s, c->init), from = p;
-      p = c->kind == FE_CARRY_FIXED ? fe_plan_open(s, c->buffer)
-                                    : fe_plan_alloc(s, bytes);
+      p = c->kind == FE_CARRY_HEAP ? fe_plan_alloc(s, bytes)
+                                   : fe_plan_open(s, c->buffer);
+      if (c->kind == FE_CARRY_SWAP)
+        c->other = fe_plan_open(s, c->spare);
       if (!fe_is_null(from)) // null: it starts empty
         fe_llvm_copy(s->ir, p, from, bytes);
     }
@@ -152,6 +163,7 @@ static value_list begin_loop(fe_plan_state *s, fe_ploop *l) {
     else
       fe_pvalue_of(s, c->arg)->ptr = p;
   }
+  pass_others(s, l, &init, false);
   return init;
 }
 
@@ -164,7 +176,12 @@ static void receive_carried(fe_plan_state *s, fe_ploop *l, MlirBlock block,
     MlirValue p = receive(s, c->arg, block, (MlirOperation){NULL}, &i);
     if (c->kind == FE_CARRY_HEAP)
       buffer(s, c->buffer)->ptr = p;
+    c->now = p;
   }
+  for (unsigned k = 0; k < l->n; ++k)
+    if (l->at[k].kind == FE_CARRY_SWAP)
+      buffer(s, l->at[k].made)->ptr = l->at[k].other =
+          next(block, (MlirOperation){NULL}, &i);
 }
 
 /// The end of an iteration: what is read is read before any fixed buffer
@@ -183,9 +200,11 @@ static value_list end_iteration(fe_plan_state *s, fe_ploop *l) {
     fe_carried *c = &l->at[k];
     if (passed(c))
       pass(s, &out, c->arg, c->yield,
-           c->kind == FE_CARRY_HEAP ? hand_over(s, c->yield, yield)
-                                    : NULL_VALUE);
+           c->kind == FE_CARRY_HEAP   ? hand_over(s, c->yield, yield)
+           : c->kind == FE_CARRY_SWAP ? fe_pvalue_of(s, c->yield)->ptr
+                                      : NULL_VALUE);
   }
+  pass_others(s, l, &out, true);
   for (unsigned k = 0; k < l->n; ++k) {
     fe_carried *c = &l->at[k];
     if (c->kind != FE_CARRY_FIXED)
@@ -244,6 +263,8 @@ static value_list end_condition(fe_plan_state *s, fe_ploop *l) {
   for (unsigned k = 0; k < l->n; ++k)
     if (l->at[k].kind == FE_CARRY_HEAP)
       fe_push(s->ir->arena, &out, buffer(s, l->at[k].buffer)->ptr);
+  pass_others(s, l, &out, true);
+  pass_others(s, l, &out, false);
   return out;
 }
 
@@ -258,6 +279,16 @@ static void receive_passed(fe_plan_state *s, fe_ploop *l, MlirBlock block,
     fe_carried *c = &l->at[k];
     if (c->kind == FE_CARRY_HEAP)
       buffer(s, inside ? c->buffer : c->exit)->ptr = next(block, op, &i);
+  }
+  for (unsigned k = 0; k < 2 * l->n && inside; ++k) {
+    fe_carried *c = &l->at[k % l->n];
+    if (c->kind != FE_CARRY_SWAP)
+      continue;
+    MlirValue p = next(block, op, &i);
+    if (k < l->n)
+      c->now = p;
+    else
+      buffer(s, c->made)->ptr = c->other = p;
   }
 }
 

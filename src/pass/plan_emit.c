@@ -122,8 +122,8 @@ MlirValue fe_plan_open(fe_plan_state *s, unsigned buffer) {
   fe_ir *ir = s->ir;
   fe_buffer *b = s->buffers.at[buffer];
   const fe_psize *z = s->sizes.at[b->size];
-  if (!fe_is_null(b->ptr) && b->joined)
-    return b->ptr; // opened for its first part
+  if ((!fe_is_null(b->ptr) && b->joined) || b->place == FE_SWAPPED)
+    return b->ptr; // opened for its first part; or by the loop
   if (b->parent != FE_NO_BUFFER) {
     b->ptr = fe_llvm_at(ir, fe_plan_open(s, b->parent), b->delta);
   } else if (b->place == FE_IN_ARENA && b->offset >= 0) {

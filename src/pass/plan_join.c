@@ -44,7 +44,7 @@ static unsigned movable(fe_plan_state *s, MlirValue v, MlirBlock block) {
   if (!p || p->n != 1)
     return FE_NO_BUFFER;
   const fe_buffer *b = buffer(s, p->at[0]);
-  return b->place == FE_IN_ARENA && s->sizes.at[b->size]->fixed &&
+  return b->place == FE_IN_ARENA && !b->swaps && s->sizes.at[b->size]->fixed &&
                  mlirBlockEqual(b->block, block)
              ? p->at[0]
              : FE_NO_BUFFER;

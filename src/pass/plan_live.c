@@ -10,7 +10,8 @@
 //
 // Loops. A carried tensor whose size never changes has one buffer, into which
 // the body's result is copied, unless it is the same buffer with an element put
-// into it (kernel.insert); another one gets new heap memory each time. A
+// into it (kernel.insert). Where a kernel makes that result and it is large,
+// two buffers take turns instead. Another one gets new heap memory each time. A
 // branch whose result lies in memory taken from the heap inside hands that
 // over. So whoever holds a heap buffer is always one block, which frees it.
 //
@@ -205,6 +206,53 @@ static void place_if(fe_plan_state *s, MlirOperation op, fe_opinfo *info) {
   }
 }
 
+enum { SWAP_BYTES = 4096 }; // less is copied as quickly
+
+/// The buffer of a result that a kernel in the loop's body makes anew for this
+/// carried value alone, or none.
+static unsigned made_for(fe_plan_state *s, const fe_ploop *l,
+                         const fe_carried *c) {
+  MlirValue v = c->yield;
+  while (fe_op_is(fe_def(v), "krnl.reshape") ||
+         fe_op_is(fe_def(v), "tensor.cast"))
+    v = fe_operand(fe_def(v), 0);
+  MlirOperation op = fe_def(v);
+  if (!fe_op_is(op, "kernel.call") || fe_plan_is_join(s, op) ||
+      !mlirBlockEqual(mlirOperationGetBlock(op), l->body))
+    return FE_NO_BUFFER;
+  unsigned made = fe_opinfo_of(s, op)->buffer[mlirOpResultGetResultNumber(v)];
+  const fe_buffer *b = s->buffers.at[made];
+  if ((b->place != FE_IN_ARENA && b->place != FE_IN_HEAP) ||
+      b->size == FE_NO_BUFFER ||
+      (s->sizes.at[b->size]->fixed && s->sizes.at[b->size]->bytes < SWAP_BYTES))
+    return FE_NO_BUFFER;
+  for (unsigned k = 0; k < l->n; ++k) {
+    const fe_pvalue *y =
+        fe_is_tensor(l->at[k].yield) ? fe_pvalue_of(s, l->at[k].yield) : NULL;
+    if (&l->at[k] != c && y && in_set(y, made))
+      return FE_NO_BUFFER;
+  }
+  return made;
+}
+
+/// Two buffers take turns where that saves a copy. Of sets the first one stands
+/// for both.
+static void swap_buffers(fe_plan_state *s, fe_ploop *l) {
+  for (unsigned k = 0; k < l->n; ++k) {
+    fe_carried *c = &l->at[k];
+    unsigned made =
+        c->kind == FE_CARRY_FIXED ? made_for(s, l, c) : FE_NO_BUFFER;
+    if (made == FE_NO_BUFFER)
+      continue;
+    c->kind = FE_CARRY_SWAP;
+    c->made = made;
+    c->spare =
+        make_buffer(s, l->op, mlirOperationGetBlock(l->op), c->arg, false);
+    s->buffers.at[made]->place = FE_SWAPPED;
+    s->buffers.at[c->buffer]->swaps = s->buffers.at[c->spare]->swaps = true;
+  }
+}
+
 static void place_loop(fe_plan_state *s, fe_ploop *l) {
   MlirBlock outer = mlirOperationGetBlock(l->op);
   for (unsigned k = 0; k < l->n; ++k) {
@@ -245,6 +293,7 @@ static void place_loop(fe_plan_state *s, fe_ploop *l) {
       add(s, v, b);
     }
   }
+  swap_buffers(s, l);
   // All fixed buffers change at once: what one yields from another is put
   // aside before.
   MlirOperation yield = fe_terminator(l->body);
@@ -350,11 +399,25 @@ static void lifetimes(fe_plan_state *s, MlirBlock block) {
       if (!mlirBlockIsNull(fe_region_block(op, r)))
         lifetimes(s, fe_region_block(op, r));
     for (unsigned k = 0; info->loop && k < info->loop->n; ++k)
-      if (info->loop->at[k].kind == FE_CARRY_FIXED) {
+      if (info->loop->at[k].kind == FE_CARRY_FIXED ||
+          info->loop->at[k].kind == FE_CARRY_SWAP) {
         fe_buffer *b = s->buffers.at[info->loop->at[k].buffer];
         b->last = b->last > info->end ? b->last : info->end;
       }
   }
+}
+
+/// Both buffers of a carried tensor are needed as long.
+static void swapped_lifetimes(fe_plan_state *s) {
+  for (size_t i = 0; i < s->loops.n; ++i)
+    for (unsigned k = 0; k < s->loops.at[i]->n; ++k) {
+      const fe_carried *c = &s->loops.at[i]->at[k];
+      if (c->kind != FE_CARRY_SWAP)
+        continue;
+      const fe_buffer *b = s->buffers.at[c->buffer];
+      s->buffers.at[c->spare]->last = b->last;
+      s->buffers.at[c->spare]->until = b->until;
+    }
 }
 
 /// Results of main that can be computed where the caller wants them.
@@ -364,7 +427,8 @@ static void outputs(fe_plan_state *s) {
     if (!v || v->n != 1)
       continue;
     fe_buffer *b = s->buffers.at[v->at[0]];
-    if (!b->top || (b->place != FE_IN_ARENA && b->place != FE_IN_HEAP) ||
+    if (!b->top || b->swaps ||
+        (b->place != FE_IN_ARENA && b->place != FE_IN_HEAP) ||
         fe_plan_output_points(s, i))
       continue;
     b->place = FE_IN_OUTPUT;
@@ -425,6 +489,7 @@ fe_status fe_plan_live(fe_plan_state *s) {
   if (s->bad)
     return FE_FAILED;
   lifetimes(s, s->top);
+  swapped_lifetimes(s);
   outputs(s);
   fe_plan_join(s);
   addresses(s);

@@ -146,7 +146,8 @@ static fe_ploop *loop_of(fe_plan_state *s, MlirOperation op) {
 }
 
 static bool unchanging(const fe_carried *c) {
-  return c->kind == FE_CARRY_SAME || c->kind == FE_CARRY_FIXED;
+  return c->kind == FE_CARRY_SAME || c->kind == FE_CARRY_FIXED ||
+         c->kind == FE_CARRY_SWAP;
 }
 
 static unsigned nth_dynamic(MlirType t, unsigned d) {
