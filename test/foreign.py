@@ -123,6 +123,30 @@ def models():
                os.path.basename(folder), (models_test.RTOL, models_test.ATOL))
 
 
+def largest_sums(scratch):
+    """Convolutions of bytes whose sums are as large as there are."""
+    for channels, group in (2048, 1), (64, 32), (40, 40):
+        x = np.full((1, channels, 5, 6), 255, np.uint8)
+        x[..., 2:] = 0
+        w = np.full((channels, channels // group, 1, 3), -128, np.int8)
+        w[::2] = 127
+        node = onnx.helper.make_node("ConvInteger", ["x", "w", "zero"], ["y"],
+                                     group=group)
+        zero = np.array(255, np.uint8)
+        info = onnx.helper.make_tensor_value_info("x", 2, x.shape)
+        path = f"{scratch}/sums_{channels}_{group}.onnx"
+        onnx.save(onnx.helper.make_model(onnx.helper.make_graph(
+            [node], "sums", [info],
+            [onnx.helper.make_empty_tensor_value_info("y")],
+            [numpy_helper.from_array(w, "w"),
+             numpy_helper.from_array(zero, "zero")]), ir_version=8), path)
+        row = x[0, 0].astype(np.int64) - 255
+        row = row[:, :-2] + row[:, 1:-1] + row[:, 2:]
+        y = w[:, :, 0, 0].astype(np.int64).sum(1)[:, None, None] * row
+        yield (path, [x], [y[None].astype(np.int32)],
+               os.path.basename(path), TOLERANCES)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true")
@@ -161,7 +185,7 @@ def main():
                 return work[3], str(e)[:600]
             return None
 
-        works = [] if options.case else list(models())
+        works = [] if options.case else [*models(), *largest_sums(scratch)]
         for folder in chosen:
             arrays = usable(folder)
             if arrays:

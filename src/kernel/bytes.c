@@ -25,11 +25,12 @@ static MlirValue cast(fe_ir *ir, MlirValue v, unsigned n, MlirType elem) {
 static MlirValue pack(fe_ir *ir, const char *kind, MlirValue a, MlirValue b) {
   unsigned bits = fe_dtype_bits(fe_dtype_of_elem(fe_elem_of(a))) / 2;
   unsigned n = 2 * lanes_of(a);
-  bool wide = n * bits == 512;
   MlirValue in[2] = {a, b};
-  const char *name = fe_printf(
-      ir->arena, wide ? "llvm.x86.avx512.pack%s.512" : "llvm.x86.avx2.pack%s",
-      kind);
+  const char *name = fe_printf(ir->arena,
+                               n * bits == 512   ? "llvm.x86.avx512.pack%s.512"
+                               : n * bits == 256 ? "llvm.x86.avx2.pack%s"
+                                                 : "llvm.x86.sse2.pack%s.128",
+                               kind);
   return fe_intrinsic(ir, name, 2, in,
                       fe_vector_type(ir, n, bits == 16 ? ir->i16 : ir->i8));
 }
@@ -44,7 +45,7 @@ static MlirValue as_words(fe_ir *ir, MlirValue v) {
 }
 
 bool fe_limits_bytes(const fe_gen *g, unsigned lanes) {
-  return g->target->dot_u8s8 && (lanes == 8 || lanes == 16);
+  return g->target->dot_s16 && (lanes == 4 || lanes == 8 || lanes == 16);
 }
 
 MlirValue fe_limited_bytes(const fe_gen *g, unsigned n, const MlirValue *v,

@@ -11,8 +11,8 @@
 // start with; the rest of the epilogue works on them before they are stored.
 //
 // Bytes (krnl.conv_bytes): the same over words of four channels each. A word of
-// a pixel is broadcast, and the products of its bytes with those of a word of
-// weights are added to a lane of 32 bits.
+// a pixel is broadcast, and the products of its bytes with the weights, which
+// are a word or two (fe_dot_words), are added to a lane of 32 bits.
 //
 // Items are (image, panel, part of the image), ordered so that what is reused
 // stays in cache: parts of the image outside when all weights do or the image
@@ -44,7 +44,9 @@ typedef struct conv {
   fe_epilogue epilogue;
   fe_window win; // as iterated, perhaps flat
   bool plain;
-  bool bytes, flip; // flip: the input's bytes are signed
+  fe_dot dot;    // of bytes; FE_DOT_NONE: floats
+  bool flip;     // the input's bytes are signed
+  int64_t words; // of weights for a channel and a filter
   unsigned lanes;
   // Channels are words where the input is bytes.
   int64_t channels, groups, blocks, full_blocks, rest;
@@ -86,6 +88,12 @@ static MlirValue plus(fe_ir *ir, MlirValue a, int64_t k) {
   return k == 0 ? a : fe_add(ir, a, fe_index(ir, k));
 }
 
+/// Elements of a panel's weights for a channel (or a word of four) at one tap.
+static int64_t row_of(const conv *c) { return c->words * c->panel * c->lanes; }
+static unsigned tile_rows(const conv *c, int64_t panel) {
+  return fe_conv_rows(c->g.target, c->dot, panel);
+}
+
 //===-- The tile ------------------------------------------------------------//
 
 /// A loop whose body stays as it is.
@@ -121,10 +129,12 @@ static void multiply(conv *c, uint32_t mask, MlirValue in, MlirValue w,
   fe_ir *ir = c->g.ir;
   const fe_tile *t = c->tile;
   unsigned nk = (unsigned)c->panel, used = 0;
-  MlirValue weights[MAX_ACC];
-  for (unsigned k = 0; k < nk; ++k)
-    weights[k] = fe_vload(ir, c->lanes, c->weights,
-                          FE_IDX(plus(ir, w, (int64_t)k * c->lanes)));
+  MlirValue weights[MAX_ACC][2];
+  for (unsigned i = 0; i < c->words; ++i)
+    for (unsigned k = 0; k < nk; ++k)
+      weights[k][i] =
+          fe_vload(ir, c->lanes, c->weights,
+                   FE_IDX(plus(ir, w, (int64_t)(i * nk + k) * c->lanes)));
   MlirValue row_step = times(ir, c->win.in_size[1], c->win.stride[0] * c->step);
   for (unsigned i = 0; i < t->m; ++i) {
     if (!(mask >> i & 1))
@@ -132,13 +142,21 @@ static void multiply(conv *c, uint32_t mask, MlirValue in, MlirValue w,
     MlirValue at = plus(ir, in, t->dx[i] * c->win.stride[1] * c->step);
     if (t->dy[i])
       at = fe_add(ir, at, times(ir, row_step, t->dy[i]));
-    MlirValue x = c->bytes
+    MlirValue x = c->dot
                       ? fe_dot_word(&c->g, c->in, at, c->lanes, c->flip)
                       : fe_splat(ir, fe_load(ir, c->in, FE_IDX(at)), c->lanes);
     for (unsigned k = 0; k < nk; ++k, ++used)
-      acc[used] = c->bytes ? fe_dot_bytes(&c->g, acc[used], x, weights[k])
-                           : fe_vfma(&c->g, x, weights[k], acc[used]);
+      acc[used] = c->dot ? fe_dot_four(&c->g, c->dot, acc[used], x, weights[k])
+                         : fe_vfma(&c->g, x, weights[k][0], acc[used]);
   }
+}
+
+/// `count` channels at one tap.
+static void several(conv *c, uint32_t mask, int64_t count, int64_t in_step,
+                    MlirValue in, MlirValue w, MlirValue *acc) {
+  for (int64_t i = 0; i < count; ++i)
+    multiply(c, mask, plus(c->g.ir, in, i * in_step),
+             plus(c->g.ir, w, i * row_of(c)), acc);
 }
 
 /// Elements of the next panel that belong to a step.
@@ -184,10 +202,13 @@ static void steps(conv *c, uint32_t mask, int64_t count, int64_t in_step,
       }
   if (!n)
     return;
-  if (count == 1) {
-    multiply(c, mask, in, w, acc);
+  // Two words at once where they are pairs: blocks have few words.
+  int64_t once = c->dot == FE_DOT_S16 && count % 2 == 0 ? 2 : 1;
+  if (count == once) {
+    several(c, mask, once, in_step, in, w, acc);
   } else {
-    fe_region r = rolled(ir, fe_index(ir, 0), fe_index(ir, count), n, acc);
+    fe_region r =
+        rolled(ir, fe_index(ir, 0), fe_index(ir, count / once), n, acc);
     for (unsigned i = 0; i < n; ++i)
       acc[i] = fe_block_arg(r.body, 1 + i);
     if (!fe_is_null(c->stream))
@@ -195,8 +216,9 @@ static void steps(conv *c, uint32_t mask, int64_t count, int64_t in_step,
                   fe_add(ir, c->stream, times(ir, r.iv, stream_step(c))), 2);
     if (!fe_is_null(c->results))
       prefetch_results(c, r.iv);
-    multiply(c, mask, fe_add(ir, in, times(ir, r.iv, in_step)),
-             fe_add(ir, w, times(ir, r.iv, nk * (int64_t)c->lanes)), acc);
+    several(c, mask, once, in_step,
+            fe_add(ir, in, times(ir, r.iv, once * in_step)),
+            fe_add(ir, w, times(ir, r.iv, once * row_of(c))), acc);
     fe_for_end(ir, &r, n, acc);
     for (unsigned i = 0; i < n; ++i)
       acc[i] = fe_result(r.op, i);
@@ -223,7 +245,7 @@ static void taps_of_row(conv *c, int64_t n, MlirValue in, MlirValue w,
   const fe_tile *t = c->tile;
   int64_t taps = c->win.kernel[1];
   int64_t in_step = c->win.dilation[1] * c->step;
-  int64_t w_step = n * c->panel * c->lanes;
+  int64_t w_step = n * row_of(c);
   uint32_t full = (uint32_t)((UINT64_C(1) << t->m) - 1);
   c->stream = (MlirValue){NULL};
   c->results_from = times(ir, group, c->plain ? taps : c->in_block);
@@ -271,7 +293,7 @@ static void taps(conv *c, int64_t n, MlirValue in, MlirValue w,
   const fe_tile *t = c->tile;
   int64_t rows = c->win.kernel[0], width = c->win.kernel[1];
   MlirValue in_row = times(ir, c->win.in_size[1], c->win.dilation[0] * c->step);
-  int64_t w_row = width * n * c->panel * c->lanes;
+  int64_t w_row = width * n * row_of(c);
   MlirValue group = times(ir, block, rows * width);
   if (t->pattern && t->mask) {
     for (int64_t r = 0; r < rows; ++r)
@@ -346,7 +368,7 @@ static void finish_bytes(conv *c) {
 static void finish(conv *c) {
   fe_ir *ir = c->g.ir;
   const fe_tile *t = c->tile;
-  if (c->bytes && fe_epilogue_makes_bytes(&c->epilogue) &&
+  if (c->dot && fe_epilogue_makes_bytes(&c->epilogue) &&
       fe_limits_bytes(&c->g, c->lanes)) {
     finish_bytes(c);
     return;
@@ -380,8 +402,7 @@ static void plan_prefetch(conv *c) {
   if (!c->prefetch || c->part_pixels == FE_DYN || c->part_pixels < 8 ||
       !fe_is_null(t->s0))
     return;
-  int64_t panel =
-      c->channels * c->win.kernel[0] * c->win.kernel[1] * c->panel * c->lanes;
+  int64_t panel = c->channels * c->win.kernel[0] * c->win.kernel[1] * row_of(c);
   int64_t lines =
       (t->m * c->panel * c->lanes + c->part_pixels - 1) / c->part_pixels;
   c->prefetch_lines = lines * c->lanes / 16;
@@ -425,7 +446,7 @@ static void plan_results(conv *c) {
   int64_t steps = c->channels * w->kernel[0] * w->kernel[1];
   bool known = w->out[0] != FE_DYN && w->out[1] != FE_DYN;
   int64_t bytes = known ? w->out[0] * w->out[1] * c->blocks * c->lanes * 4 : 0;
-  if (c->bytes || t->pattern || t->m < 4 || steps > lines * RESULT_STEPS ||
+  if (c->dot || t->pattern || t->m < 4 || steps > lines * RESULT_STEPS ||
       (known && bytes < (int64_t)c->g.target->l2_bytes / 2))
     return;
   c->results_lines = (lines + steps - 1) / steps;
@@ -456,7 +477,7 @@ static void tile(void *user, const fe_tile *t) {
   MlirValue plane =
       times(ir, fe_mul(ir, w->in_size[0], w->in_size[1]), c->step);
   int64_t block = c->in_block;
-  int64_t w_block = block * w->kernel[0] * w->kernel[1] * c->panel * c->lanes;
+  int64_t w_block = block * w->kernel[0] * w->kernel[1] * row_of(c);
   MlirValue zero = fe_index(ir, 0), n = fe_index(ir, c->full_blocks);
   if (c->group_in) {
     n = c->span;
@@ -493,7 +514,7 @@ static void tile(void *user, const fe_tile *t) {
 static void part(conv *c, MlirValue part) {
   fe_ir *ir = c->g.ir;
   const fe_window *w = &c->win;
-  unsigned m = fe_conv_rows(c->g.target, c->panel);
+  unsigned m = tile_rows(c, c->panel);
   MlirValue none = {NULL}, zero = fe_index(ir, 0);
   bool known = w->out[0] != FE_DYN && w->out[1] != FE_DYN;
   int64_t image = known ? w->out[0] * w->out[1] : FE_DYN;
@@ -546,7 +567,8 @@ static void panel(conv *c, MlirValue number, int64_t blocks, MlirValue at) {
   c->panel = blocks;
   // Panels before the last have all the same width.
   c->block = times(ir, number, c->panels.panel);
-  int64_t row = c->channels * c->win.kernel[0] * c->win.kernel[1] * c->lanes;
+  int64_t row =
+      c->channels * c->win.kernel[0] * c->win.kernel[1] * c->words * c->lanes;
   c->w_base = times(ir, number, row * c->panels.panel);
   int64_t per_image = c->plain ? c->channels * c->groups
                                : c->groups * c->full_blocks + (c->rest ? 1 : 0);
@@ -614,7 +636,8 @@ static void choose(conv *c) {
   const fe_target *t = c->g.target;
   fe_window *w = &c->win;
   int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;
-  int64_t row = c->channels * w->kernel[0] * w->kernel[1] * c->lanes * 4;
+  int64_t row =
+      c->channels * w->kernel[0] * w->kernel[1] * c->words * c->lanes * 4;
   int64_t weights = row * c->blocks;
   bool known = w->in[0] != FE_DYN && w->in[1] != FE_DYN;
   int64_t image =
@@ -625,12 +648,13 @@ static void choose(conv *c) {
   bool stays = known && image + row * nk < (int64_t)t->l2_bytes * 85 / 100;
   if (fe_window_is_flat(w) && !epilogue_needs_rows(&c->epilogue))
     fe_window_flatten(ir, w);
-  unsigned m = fe_conv_rows(t, nk);
+  unsigned m = tile_rows(c, nk);
   int64_t tiles = fe_window_static_tiles(w, m);
   int64_t pixels = w->out[0] == FE_DYN || w->out[1] == FE_DYN
                        ? FE_DYN
                        : w->out[0] * w->out[1];
-  int64_t cycles = m * nk * c->channels * w->kernel[0] * w->kernel[1] / 2 + 1;
+  int64_t cycles =
+      m * nk * c->channels * w->kernel[0] * w->kernel[1] * c->words / 2 + 1;
   int64_t part = PART_CYCLES / cycles;
   c->tiles_of_part = part < 4 ? 4 : part > 16 ? 16 : part;
   c->rows_of_part = tiles == FE_DYN || tiles >= c->tiles_of_part
@@ -676,9 +700,8 @@ static fe_status schedule(conv *c) {
   int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;
   c->n_parts = fe_index(ir, 1);
   if (c->parts == TILES_OF_ROW)
-    c->n_parts =
-        fe_ceildiv(ir, fe_window_tiles(ir, w, fe_conv_rows(c->g.target, nk)),
-                   fe_index(ir, c->tiles_of_part));
+    c->n_parts = fe_ceildiv(ir, fe_window_tiles(ir, w, tile_rows(c, nk)),
+                            fe_index(ir, c->tiles_of_part));
   else if (c->parts == ROWS)
     c->n_parts = fe_ceildiv(ir, w->out_size[0], fe_index(ir, c->rows_of_part));
   return FE_OK;
@@ -694,7 +717,7 @@ static void extent(conv *c, unsigned in, MlirAffineExpr *items,
   MlirAffineExpr w = fe_gen_dim(&c->g, dest, 3), parts = fe_dim_const(ir, 1);
   MlirAffineExpr pixels = fe_dim_mul(h, w);
   int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;
-  unsigned m = fe_conv_rows(c->g.target, nk);
+  unsigned m = tile_rows(c, nk);
   if (c->parts == TILES_OF_ROW)
     parts = fe_dim_ceildiv(fe_dim_ceildiv(pixels, fe_dim_const(ir, m)),
                            fe_dim_const(ir, c->tiles_of_part));
@@ -702,8 +725,8 @@ static void extent(conv *c, unsigned in, MlirAffineExpr *items,
     parts = fe_dim_ceildiv(h, fe_dim_const(ir, c->rows_of_part));
   int64_t panels = c->panels.main + (c->panels.last ? 1 : 0);
   *items = fe_dim_mul(fe_dim_mul(n, parts), fe_dim_const(ir, panels));
-  int64_t each =
-      2 * c->channels * c->win.kernel[0] * c->win.kernel[1] * nk * c->lanes;
+  int64_t each = 2 * c->channels * c->win.kernel[0] * c->win.kernel[1] * nk *
+                 c->words * c->lanes;
   MlirAffineExpr size =
       c->parts == TILES_OF_ROW ? fe_dim_const(ir, m * c->tiles_of_part)
       : c->parts == ROWS ? fe_dim_mul(w, fe_dim_const(ir, c->rows_of_part))
@@ -717,14 +740,17 @@ static void explain(conv *c) {
                                        "images, parts of the image, panels"};
   fe_ir *ir = c->g.ir;
   int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;
-  int64_t rows = fe_conv_rows(c->g.target, nk);
+  int64_t rows = tile_rows(c, nk);
   const char *part =
       c->parts == WHOLE_PATTERN ? "whole images"
       : c->parts == ROWS
           ? fe_printf(ir->arena, "%lld rows", (long long)c->rows_of_part)
           : fe_printf(ir->arena, "%lld tiles", (long long)c->tiles_of_part);
   fe_gen_explain(
-      &c->g, c->bytes ? "bytes" : "direct",
+      &c->g,
+      c->dot == FE_DOT_S16 ? "bytes by pairs"
+      : c->dot             ? "bytes"
+                           : "direct",
       fe_printf(ir->arena,
                 "register tile %lld pixels x %lld channels, parts of %s, "
                 "from outside: %s%s",
@@ -741,7 +767,7 @@ static void explain(conv *c) {
   fe_gen_tile(&c->g, (fe_cost_tile){.rows = height,
                                     .vectors = nk,
                                     .steps = c->channels * c->win.kernel[0] *
-                                             c->win.kernel[1],
+                                             c->win.kernel[1] * c->words,
                                     .extra = height * nk + TILE_CYCLES});
 }
 
@@ -755,15 +781,16 @@ fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
   if (fe_gen_operand(g, 0, &in) || fe_gen_operand(g, 1, &weights) ||
       fe_gen_operand(g, 2, &bias) || fe_epilogue_parse(&c->epilogue, g))
     return fe_gen_abandon(g);
-  c->bytes = fe_op_is(g->root, "krnl.conv_bytes");
-  c->flip = c->bytes && fe_attr_i64(g->root, "signed", 0);
+  c->dot = fe_dot_named(fe_attr_str(ir->arena, g->root, "dot", ""));
+  c->words = fe_dot_words(c->dot);
+  c->flip = fe_attr_i64(g->root, "signed", 0);
   c->plain = fe_rank(g->arg[in]) == 4;
   c->lanes = (unsigned)fe_static_dim(g->dest, 4);
   c->blocks = fe_static_dim(g->dest, 1);
   c->channels = fe_attr_i64(g->root, "channels", 0);
   c->groups = fe_attr_i64(g->root, "groups", 1);
   c->in_block = c->plain ? 1 : fe_static_dim(g->arg[in], 4);
-  if (c->bytes) {
+  if (c->dot) {
     c->in_block /= FE_DOT_BYTES;
     c->channels = (c->channels + FE_DOT_BYTES - 1) / FE_DOT_BYTES;
   }

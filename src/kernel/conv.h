@@ -25,8 +25,9 @@ typedef struct fe_panels {
 } fe_panels;
 fe_panels fe_conv_panels(int64_t blocks, int64_t panel);
 
-/// Pixels of a register tile `panel` blocks wide.
-unsigned fe_conv_rows(const fe_target *t, int64_t panel);
+/// Pixels of a register tile `panel` blocks wide; dot: how bytes are
+/// multiplied, FE_DOT_NONE of floats.
+unsigned fe_conv_rows(const fe_target *t, fe_dot dot, int64_t panel);
 
 typedef struct fe_conv_shape {
   int64_t out_channels, channels; // in all; per group
@@ -34,6 +35,7 @@ typedef struct fe_conv_shape {
   int64_t kernel[2], stride[2], pad[4];
   int64_t out[2]; // FE_DYN when not known
   bool plain;     // input is [N][C][H][W]
+  fe_dot dot;     // of bytes
 } fe_conv_shape;
 /// Groups that are not whole blocks: a panel of output channels sees the groups
 /// that its channels are of, so the blocks of the input that hold those, with

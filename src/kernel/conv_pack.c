@@ -82,18 +82,30 @@ double fe_conv_span_waste(const fe_conv_shape *s, int64_t lanes,
 
 //===-- Tiles and panels ----------------------------------------------------//
 
-unsigned fe_conv_rows(const fe_target *t, int64_t panel) {
+unsigned fe_conv_rows(const fe_target *t, fe_dot dot, int64_t panel) {
   int64_t free = (int64_t)t->vector_registers - 2 - panel;
-  // Without fused multiply-add a product needs a register too.
-  int64_t rows = (t->fma ? free : free - 1) / panel;
+  // Without fused multiply-add a product needs a register too, and two pairs of
+  // bytes one more than a number. (Weights that are used at once, as many
+  // again, may be operands in memory.)
+  if (dot == FE_DOT_S16)
+    free -= 2;
+  else if (!t->fma)
+    --free;
+  int64_t rows = free / panel;
   int64_t most = FE_WINDOW_TILE - 4;
   return (unsigned)(rows < 1 ? 1 : rows > most ? most : rows);
 }
 
-static double tiles_cost(const fe_target *t, int64_t panel, int64_t pixels) {
-  int64_t rows = fe_conv_rows(t, panel), tiles = (pixels + rows - 1) / rows;
-  double m = (double)pixels / (double)tiles;
-  double step = m * (double)panel;
+static double tiles_cost(const fe_target *t, fe_dot dot, int64_t panel,
+                         int64_t pixels) {
+  int64_t rows = fe_conv_rows(t, dot, panel);
+  int64_t tiles = (pixels + rows - 1) / rows;
+  double m = (double)pixels / (double)tiles, n = (double)panel;
+  // Taking a word apart is half the work of its products with a vector; only
+  // sums wait for each other, so there is no latency to hide.
+  if (dot == FE_DOT_S16)
+    return (double)tiles * (m * (0.5 + n) + 0.3 * n + 0.5);
+  double step = m * n;
   if (step < LATENCY)
     step = LATENCY;
   // One accumulator per pixel folds the broadcast into the multiplication:
@@ -135,13 +147,13 @@ int64_t fe_conv_choose_panel(const fe_target *t, const fe_conv_shape *s) {
     if (!fe_conv_panel_fits(t, s, n))
       continue;
     fe_panels p = fe_conv_panels(group, n);
-    double cost = (double)p.main * tiles_cost(t, n, pixels);
+    double cost = (double)p.main * tiles_cost(t, s->dot, n, pixels);
     if (p.last)
-      cost += tiles_cost(t, p.last, pixels);
+      cost += tiles_cost(t, s->dot, p.last, pixels);
     if (spans)
       cost *= fe_conv_span_waste(s, lanes, n);
     // Two is the best measured; others have to be better by some percent.
-    if (n != 2)
+    if (n != 2 && s->dot != FE_DOT_S16)
       cost *= 1.03;
     if (n == 1 || cost < best_cost) {
       best = n;

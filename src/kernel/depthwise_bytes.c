@@ -5,9 +5,9 @@
 //
 // Method: neighbouring pixels of a block of channels lie one behind the other,
 // so a vector has four of them. A shuffle brings the four bytes of a channel
-// together, and a dot product multiplies them with the channel's weights of
-// four taps of a row. Taps beyond the window have zero weights, pixels beyond
-// the image are zeros and not loaded.
+// together, and a dot product (or two) multiplies them with the channel's
+// weights of four taps of a row. Taps beyond the window have zero weights,
+// pixels beyond the image are zeros and not loaded.
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/conv.h"
@@ -16,8 +16,10 @@
 typedef struct depthwise {
   fe_image image;
   bool flip;
+  fe_dot dot;
   MlirValue weights, bias; // flat
   int64_t quads;           // of a row of taps
+  int64_t quad;            // elements of weights of one
   const fe_tile *tile;
   MlirValue origin; // of the tile's input, in elements
   MlirValue filter; // of the block's weights, in elements
@@ -79,8 +81,10 @@ static void row(depthwise *d, MlirValue in, MlirValue w, MlirValue *acc) {
   const fe_tile *t = d->tile;
   int64_t taps = m->win.kernel[1], step = m->win.dilation[1] * m->lanes;
   for (int64_t q = 0; q < d->quads; ++q) {
-    MlirValue weights =
-        fe_vload(ir, m->lanes, d->weights, FE_IDX(plus(ir, w, q * m->lanes)));
+    MlirValue weights[2];
+    for (unsigned i = 0; i < fe_dot_words(d->dot); ++i)
+      weights[i] = fe_vload(ir, m->lanes, d->weights,
+                            FE_IDX(plus(ir, w, q * d->quad + i * m->lanes)));
     for (unsigned i = 0; i < t->m; ++i) {
       unsigned valid = 0;
       for (unsigned j = 0; j < 4; ++j) {
@@ -95,7 +99,7 @@ static void row(depthwise *d, MlirValue in, MlirValue w, MlirValue *acc) {
           pixels_at(d, plus(ir, in, pixel + 4 * q * step), step, valid);
       MlirType words = mlirValueGetType(acc[i]);
       x = fe_first(FE_OP(ir, "vector.bitcast", FE_VALUES(x), FE_TYPES(words)));
-      acc[i] = fe_dot_bytes(&m->g, acc[i], x, weights);
+      acc[i] = fe_dot_four(&m->g, d->dot, acc[i], x, weights);
     }
   }
 }
@@ -111,17 +115,19 @@ static void row_at_run_time(depthwise *d, MlirValue in, MlirValue w,
   fe_region r = fe_for_begin(ir, t->s0, t->s1, fe_index(ir, 1), 1, acc);
   MlirValue at = fe_add(ir, in, fe_mul(ir, r.iv, fe_index(ir, step)));
   MlirValue x = fe_convert(ir, bytes_at(d, at, m->lanes), type, true, false);
-  MlirValue four = fe_index(ir, 4);
-  MlirValue quad = fe_mul(ir, fe_divu(ir, r.iv, four), fe_index(ir, m->lanes));
-  MlirValue word =
-      fe_vload(ir, m->lanes, d->weights, FE_IDX(fe_add(ir, w, quad)));
-  // The byte of the tap with its sign.
-  MlirValue shift =
-      fe_convert(ir, fe_remu(ir, r.iv, four), ir->i32, true, true);
-  shift = fe_sub(ir, fe_int(ir, ir->i32, 24),
-                 fe_mul(ir, shift, fe_int(ir, ir->i32, 8)));
+  MlirValue four = fe_index(ir, 4), tap = fe_remu(ir, r.iv, four);
+  MlirValue quad = fe_mul(ir, fe_divu(ir, r.iv, four), fe_index(ir, d->quad));
+  // The tap's word, its place in that, and there the number with its sign.
+  unsigned words = fe_dot_words(d->dot), bits = 8 * words;
+  MlirValue n = fe_index(ir, words);
+  MlirValue of = fe_mul(ir, fe_remu(ir, tap, n), fe_index(ir, m->lanes));
+  MlirValue word = fe_vload(ir, m->lanes, d->weights,
+                            FE_IDX(fe_add(ir, fe_add(ir, w, quad), of)));
+  MlirValue shift = fe_convert(ir, fe_divu(ir, tap, n), ir->i32, true, true);
+  shift = fe_sub(ir, fe_int(ir, ir->i32, 32 - bits),
+                 fe_mul(ir, shift, fe_int(ir, ir->i32, bits)));
   word = fe_shl(ir, word, fe_splat(ir, shift, m->lanes));
-  word = fe_shrs(ir, word, fe_int(ir, type, 24));
+  word = fe_shrs(ir, word, fe_int(ir, type, 32 - bits));
   MlirValue sum = fe_add(ir, fe_block_arg(r.body, 1), fe_mul(ir, x, word));
   fe_for_end(ir, &r, 1, &sum);
   acc[0] = fe_result(r.op, 0);
@@ -138,7 +144,7 @@ static void tile(void *user, const fe_tile *t) {
   for (unsigned i = 0; i < t->m; ++i)
     acc[i] = bias;
   d->tile = t;
-  int64_t row_weights = d->quads * m->lanes;
+  int64_t row_weights = d->quads * d->quad;
   d->filter = fe_mul(ir, m->block, fe_index(ir, w->kernel[0] * row_weights));
   d->origin = fe_image_origin(m, t);
   fe_region r = fe_for_begin(ir, t->r0, t->r1, fe_index(ir, 1), t->m, acc);
@@ -170,10 +176,13 @@ fe_status fe_generate_depthwise_bytes(fe_ir *ir, const fe_target *target,
   d->weights = m->g.flat[weights];
   d->bias = m->g.flat[bias];
   d->flip = fe_attr_i64(m->g.root, "signed", 0);
+  d->dot = fe_dot_named(fe_attr_str(ir->arena, m->g.root, "dot", ""));
   d->quads = (m->win.kernel[1] + 3) / 4;
+  d->quad = fe_dot_words(d->dot) * m->lanes;
   fe_gen_explain(&m->g, "depthwise bytes",
                  fe_printf(ir->arena, "register tile %lld pixels x %u channels",
                            (long long)fe_image_tile_pixels(m), m->lanes));
-  fe_image_rows(m, 2 * m->win.kernel[0] * d->quads, tile, d);
+  fe_image_rows(m, 2 * m->win.kernel[0] * d->quads * fe_dot_words(d->dot), tile,
+                d);
   return FE_OK;
 }

@@ -7,6 +7,8 @@
 // 32 bits, pmaddwd the two of signed numbers of 16 bits; none of their sums
 // saturates. Where there is neither, pairs are taken apart by shifts.
 //
+// Four unsigned bytes are two pairs of 16 bits after a mask and a shift.
+//
 //===----------------------------------------------------------------------===//
 #include "kernel/kernel.h"
 
@@ -36,6 +38,10 @@ fe_dot fe_dot_choose(const fe_target *t, unsigned *numbers) {
   return t->dot_u8s8 ? FE_DOT_U8S8 : FE_DOT_S16;
 }
 
+fe_dot fe_dot_choose_bytes(const fe_target *t) {
+  return t->dot_u8s8 ? FE_DOT_U8S8 : t->dot_s16 ? FE_DOT_S16 : FE_DOT_NONE;
+}
+
 MlirValue fe_intrinsic(fe_ir *ir, const char *name, unsigned n,
                        const MlirValue *operands, MlirType type) {
   int32_t segments[2] = {(int32_t)n, 0};
@@ -56,22 +62,8 @@ static MlirValue apart(fe_ir *ir, MlirValue v, MlirType elem, unsigned bits) {
                         FE_TYPES(fe_vector_type(ir, lanes, elem))));
 }
 
-MlirValue fe_dot_word(const fe_gen *g, MlirValue bytes, MlirValue word,
-                      unsigned lanes, bool flip) {
-  fe_ir *ir = g->ir;
-  MlirValue at = fe_mul(ir, word, fe_index(ir, FE_DOT_BYTES));
-  MlirValue four = fe_vload(ir, FE_DOT_BYTES, bytes, FE_IDX(at));
-  MlirValue one = fe_first(FE_OP(ir, "vector.bitcast", FE_VALUES(four),
-                                 FE_TYPES(fe_vector_type(ir, 1, ir->i32))));
-  one = fe_first(
-      FE_OP(ir, "vector.extract", FE_VALUES(one), FE_TYPES(ir->i32),
-            FE_ATTRS(fe_at_i64s(ir, "static_position", 1, (int64_t[]){0}))));
-  MlirValue x = fe_splat(ir, one, lanes);
-  return flip ? fe_xor(ir, x, fe_int(ir, mlirValueGetType(x), -2139062144)) : x;
-}
-
-MlirValue fe_dot_bytes(const fe_gen *g, MlirValue acc, MlirValue x,
-                       MlirValue w) {
+static MlirValue bytes(const fe_gen *g, MlirValue x, MlirValue w,
+                       MlirValue acc) {
   fe_ir *ir = g->ir;
   unsigned bits = (unsigned)fe_static_dim(acc, 0) * 32;
   const char *name = fe_printf(ir->arena, "llvm.x86.avx512.vpdpbusd.%u", bits);
@@ -104,11 +96,49 @@ MlirValue fe_vdot(const fe_gen *g, fe_dot dot, MlirValue a, MlirValue b,
                   MlirValue c) {
   switch (dot) {
   case FE_DOT_U8S8:
-    return fe_dot_bytes(g, c, a, b);
+    return bytes(g, a, b, c);
   case FE_DOT_S16:
     return pairs(g, a, b, c);
   case FE_DOT_NONE:
     break;
   }
   return fe_vfma(g, a, b, c);
+}
+
+//===-- Images of bytes -----------------------------------------------------//
+
+void fe_dot_put(fe_dot dot, int32_t *rows, int64_t width, int64_t lane,
+                unsigned i, int value) {
+  if (dot == FE_DOT_S16)
+    ((int16_t *)(rows + i % 2 * width + lane))[i / 2] = (int16_t)value;
+  else
+    ((int8_t *)(rows + lane))[i] = (int8_t)value;
+}
+
+MlirValue fe_dot_word(const fe_gen *g, MlirValue bytes, MlirValue word,
+                      unsigned lanes, bool flip) {
+  fe_ir *ir = g->ir;
+  MlirValue at = fe_mul(ir, word, fe_index(ir, FE_DOT_BYTES));
+  MlirValue four = fe_vload(ir, FE_DOT_BYTES, bytes, FE_IDX(at));
+  MlirValue one = fe_first(FE_OP(ir, "vector.bitcast", FE_VALUES(four),
+                                 FE_TYPES(fe_vector_type(ir, 1, ir->i32))));
+  one = fe_first(
+      FE_OP(ir, "vector.extract", FE_VALUES(one), FE_TYPES(ir->i32),
+            FE_ATTRS(fe_at_i64s(ir, "static_position", 1, (int64_t[]){0}))));
+  MlirValue x = fe_splat(ir, one, lanes);
+  return flip ? fe_xor(ir, x, fe_int(ir, mlirValueGetType(x), -2139062144)) : x;
+}
+
+MlirValue fe_dot_four(const fe_gen *g, fe_dot dot, MlirValue acc, MlirValue x,
+                      const MlirValue *w) {
+  if (dot != FE_DOT_S16)
+    return fe_vdot(g, dot, x, w[0], acc);
+  fe_ir *ir = g->ir;
+  MlirType words = mlirValueGetType(x);
+  MlirValue even = fe_and(ir, x, fe_int(ir, words, 0x00ff00ff));
+  MlirValue odd = apart(ir, x, ir->i16, 16);
+  odd = fe_shru(ir, odd, fe_int(ir, mlirValueGetType(odd), 8));
+  odd = fe_bitcast(ir, odd, words);
+  acc = pairs(g, even, w[0], acc);
+  return pairs(g, odd, w[1], acc);
 }

@@ -163,14 +163,6 @@ MlirValue fe_vfma(const fe_gen *g, MlirValue a, MlirValue b, MlirValue c);
 /// An intrinsic function of LLVM.
 MlirValue fe_intrinsic(fe_ir *ir, const char *name, unsigned n,
                        const MlirValue *operands, MlirType type);
-/// Bytes that one lane of a dot product takes; `word`, of a memref of bytes, in
-/// all lanes, signed bytes with their sign bits flipped (so they are unsigned,
-/// 128 more); acc + products of unsigned bytes x with signed bytes w.
-#define FE_DOT_BYTES 4
-MlirValue fe_dot_word(const fe_gen *g, MlirValue bytes, MlirValue word,
-                      unsigned lanes, bool flip);
-MlirValue fe_dot_bytes(const fe_gen *g, MlirValue acc, MlirValue x,
-                       MlirValue w);
 /// Multiply-adds of elements of 32 bits that hold several numbers: what a * b
 /// is.
 typedef enum fe_dot {
@@ -185,6 +177,29 @@ const char *fe_dot_explain(fe_dot dot);
 /// a * b + c of vectors. Sums of 32 bits wrap around, nothing saturates.
 MlirValue fe_vdot(const fe_gen *g, fe_dot dot, MlirValue a, MlirValue b,
                   MlirValue c);
+
+/// Images of bytes are multiplied by words, four channels or taps each.
+#define FE_DOT_BYTES 4
+/// How that is best done; FE_DOT_NONE: floats of the same numbers are faster.
+fe_dot fe_dot_choose_bytes(const fe_target *t);
+/// Words of weights for one of the image: FE_DOT_U8S8 takes one of four signed
+/// bytes; FE_DOT_S16 two of two numbers of 16 bits, those for bytes 0 and 2
+/// before those for 1 and 3.
+static inline unsigned fe_dot_words(fe_dot dot) {
+  return dot == FE_DOT_S16 ? 2 : 1;
+}
+/// Writes the weight for byte `i` in lane `lane` to rows of `width` words, one
+/// behind the other.
+void fe_dot_put(fe_dot dot, int32_t *rows, int64_t width, int64_t lane,
+                unsigned i, int value);
+/// `word`, of a memref of bytes, in all lanes, signed bytes with their sign
+/// bits flipped (so they are unsigned, 128 more).
+MlirValue fe_dot_word(const fe_gen *g, MlirValue bytes, MlirValue word,
+                      unsigned lanes, bool flip);
+/// acc + the products of four unsigned bytes in every lane of x with those of
+/// fe_dot_words words of weights.
+MlirValue fe_dot_four(const fe_gen *g, fe_dot dot, MlirValue acc, MlirValue x,
+                      const MlirValue *w);
 /// Whether fe_limited_bytes is to be had for vectors of so many lanes.
 bool fe_limits_bytes(const fe_gen *g, unsigned lanes);
 /// The bytes of n (1 to 4) vectors of f32, one behind the other: rounded to

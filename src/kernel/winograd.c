@@ -198,7 +198,7 @@ static void product(winograd *w, MlirValue first, unsigned m, MlirValue tile,
 /// All products of the block, in near-equal register tiles.
 static void all_products(winograd *w) {
   fe_ir *ir = w->g.ir;
-  int64_t most = fe_conv_rows(w->g.target, w->panel);
+  int64_t most = fe_conv_rows(w->g.target, FE_DOT_NONE, w->panel);
   int64_t parts = (w->block + most - 1) / most;
   int64_t big = (w->block + parts - 1) / parts;
   int64_t n_big = w->block - (big - 1) * parts;
@@ -396,7 +396,7 @@ static MlirValue buffer(winograd *w, int64_t rows, bool flat) {
 static void explain(winograd *w) {
   fe_ir *ir = w->g.ir;
   int64_t nk = w->panels.main ? w->panels.panel : w->panels.last;
-  int64_t most = fe_conv_rows(w->g.target, nk);
+  int64_t most = fe_conv_rows(w->g.target, FE_DOT_NONE, nk);
   int64_t tiles = (w->block + most - 1) / most;
   int64_t rows = (w->block + tiles - 1) / tiles;
   fe_gen_explain(

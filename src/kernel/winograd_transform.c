@@ -195,7 +195,7 @@ fe_winograd_plan fe_winograd_plan_for(const fe_target *t,
   int64_t products = fe_winograd_products(tile) * 4;
   int64_t each = products * lanes * ((s.channels + lanes - 1) / lanes);
   int64_t weights = products * s.channels * s.out_channels;
-  int64_t l2 = (int64_t)t->l2_bytes, rows = fe_conv_rows(t, 2);
+  int64_t l2 = (int64_t)t->l2_bytes, rows = fe_conv_rows(t, FE_DOT_NONE, 2);
   int64_t stack = l2 * 2 / 5 > MAX_STACK   ? MAX_STACK
                   : l2 * 2 / 5 < MIN_STACK ? MIN_STACK
                                            : l2 * 2 / 5;

@@ -88,10 +88,11 @@ irdl.dialect @krnl {
   // bytes with `signed` = 1, whose sign bits are flipped when they are read) to
   // one of i32 [N][ceil(K/b)][H][W][b]. Blocks of the input's channels are a
   // multiple of 4, not necessarily b; `channels` counts those of a group.
-  // Weights are words (i32) of four signed bytes, for four channels each, zeros
-  // where there is no channel: a panel of p blocks of filters holds [full blocks
-  // of input channels][R][S][words of a block][p*b], then the remaining words as
-  // [R][S][rest][p*b]. Bias: [K/b][b] of i32, what the sums start with. Nothing
+  // Weights are words (i32) for four channels, zeros where there is no channel:
+  // with dot = "bytes" one of four signed bytes, with "pairs" two of two numbers
+  // of 16 bits, those of channels 0 and 2 and of 1 and 3. A panel of p blocks of
+  // filters holds [full blocks of input channels][R][S][words of a block][1 or
+  // 2][p*b], then the remaining words as [R][S][rest][1 or 2][p*b]. Bias: [K/b][b] of i32, what the sums start with. Nothing
   // is added for pads.
   irdl.operation @conv_bytes {
     %input = irdl.base "!builtin.tensor"
@@ -107,17 +108,18 @@ irdl.dialect @krnl {
     %groups = irdl.base "#builtin.integer"
     %panel = irdl.base "#builtin.integer"
     %signed = irdl.base "#builtin.integer"
+    %dot = irdl.base "#builtin.string"
     irdl.operands(input: %input, weights: %weights, bias: %bias, dest: optional %dest)
     irdl.results(result: %result)
     irdl.attributes {
       "kernel" = %kernel, "strides" = %strides, "dilations" = %dilations,
       "pads" = %pads, "channels" = %channels, "groups" = %groups,
-      "panel" = %panel, "signed" = %signed
+      "panel" = %panel, "signed" = %signed, "dot" = %dot
     }
   }
 
   // krnl.depthwise of bytes, types as krnl.conv_bytes. Weights
-  // [C/b][R][ceil(S/4)][b] of words with four taps of a channel.
+  // [C/b][R][ceil(S/4)][1 or 2][b] of words for four taps of a channel.
   irdl.operation @depthwise_bytes {
     %input = irdl.base "!builtin.tensor"
     %weights = irdl.base "!builtin.tensor"
@@ -129,11 +131,12 @@ irdl.dialect @krnl {
     %dilations = irdl.base "#builtin.dense_array"
     %pads = irdl.base "#builtin.dense_array"
     %signed = irdl.base "#builtin.integer"
+    %dot = irdl.base "#builtin.string"
     irdl.operands(input: %input, weights: %weights, bias: %bias, dest: optional %dest)
     irdl.results(result: %result)
     irdl.attributes {
       "kernel" = %kernel, "strides" = %strides, "dilations" = %dilations,
-      "pads" = %pads, "signed" = %signed
+      "pads" = %pads, "signed" = %signed, "dot" = %dot
     }
   }
 

@@ -7,9 +7,10 @@
 // scaling and rounding behind it an epilogue: images stay bytes from one to the
 // next, in the same blocks of channels as those of floats.
 //
-// The kernel multiplies unsigned bytes x by signed ones w and knows no zero
-// points. Weights are less theirs already, and must fit into a byte. x is u, or
-// u - 128 where it is signed; with z its zero point as an unsigned byte
+// The kernel multiplies unsigned bytes x by weights w and knows no zero points.
+// Weights are less theirs already; where they must be signed bytes
+// (FE_DOT_U8S8), they may not fit. x is u, or u - 128 where it is signed; with
+// z its zero point as an unsigned byte
 //
 //   sum (u - z) w = sum u w - z sum w
 //
@@ -33,8 +34,10 @@ typedef struct byte_conv {
   bool depthwise; // one filter per channel: krnl.depthwise_bytes
 } byte_conv;
 
-static bool fits_bytes(const fe_layout_conv_op *c) {
+static bool fits(const fe_layout_conv_op *c) {
   const fe_conv_shape *s = &c->shape;
+  if (s->dot != FE_DOT_U8S8)
+    return true;
   int64_t n = s->out_channels * s->channels * s->kernel[0] * s->kernel[1];
   for (int64_t i = 0; i < n; ++i)
     if (!(c->weights[i] >= -128 && c->weights[i] <= 127))
@@ -47,13 +50,15 @@ static bool read(fe_layout *l, byte_conv *b) {
   const fe_q_conv *q = &b->q;
   fe_layout_conv_op *c = &b->c;
   fe_conv_shape *s = &c->shape;
-  if (!l->target->dot_u8s8 || !fe_image_dims_any(l->ir, q->x, &c->in) ||
+  fe_dot dot = fe_dot_choose_bytes(l->target);
+  if (dot == FE_DOT_NONE || !fe_image_dims_any(l->ir, q->x, &c->in) ||
       !fe_image_dims_any(l->ir, fe_result(q->op, 0), &c->out) ||
       q->d.rank != c->in.rank ||
       !fe_layout_window_of(l, q->op, &c->in, q->dims + 2, &c->win))
     return false;
   if (!fe_layout_conv_shape(c, fe_attr_i64(q->op, "group", 1)))
     return false;
+  s->dot = dot;
   c->weights = q->weights;
   b->zero = (int64_t)q->x_zero + (q->is_signed ? 128 : 0);
   b->depthwise = s->groups > 1 && s->channels == 1 &&
@@ -62,7 +67,7 @@ static bool read(fe_layout *l, byte_conv *b) {
     return false; // the kernel's groups are whole blocks
   return s->channels * s->kernel[0] * s->kernel[1] >= MIN_PRODUCTS &&
          q->dims[0] == s->out_channels && q->dims[1] == s->channels &&
-         fits_bytes(c) && (b->depthwise || fe_layout_fit_groups(l, c));
+         fits(c) && (b->depthwise || fe_layout_fit_groups(l, c));
 }
 
 bool fe_layout_takes_bytes(fe_ir *ir, const fe_target *t, const fe_q_conv *q) {
@@ -74,7 +79,7 @@ bool fe_layout_takes_bytes(fe_ir *ir, const fe_target *t, const fe_q_conv *q) {
 //===-- Constants -----------------------------------------------------------//
 
 typedef struct words {
-  int8_t *at;
+  int32_t *at;
   const fe_layout_conv_op *c;
   int64_t block; // channels in a block of the input
 } words;
@@ -86,12 +91,14 @@ static void pack_panel(words *w, int64_t k0, int64_t width) {
   for (int64_t c0 = 0; c0 < s->channels; c0 += w->block) {
     int64_t end = c0 + w->block < s->channels ? c0 + w->block : s->channels;
     for (int64_t tap = 0; tap < taps; ++tap)
-      for (int64_t word = c0; word < end; word += FE_DOT_BYTES)
-        for (int64_t k = k0; k < k0 + width; ++k)
-          for (int64_t i = word; i < word + FE_DOT_BYTES; ++i, ++w->at)
-            if (k < s->out_channels && i < s->channels)
-              *w->at =
-                  (int8_t)w->c->weights[(k * s->channels + i) * taps + tap];
+      for (int64_t word = c0; word < end; word += FE_DOT_BYTES) {
+        for (int64_t k = k0; k < k0 + width && k < s->out_channels; ++k)
+          for (int64_t i = word; i < word + FE_DOT_BYTES && i < s->channels;
+               ++i)
+            fe_dot_put(s->dot, w->at, width, k - k0, (unsigned)(i - word),
+                       (int)w->c->weights[(k * s->channels + i) * taps + tap]);
+        w->at += fe_dot_words(s->dot) * width;
+      }
   }
 }
 
@@ -101,9 +108,9 @@ static MlirValue weights_of(fe_layout *l, const byte_conv *b, int64_t panel,
   int64_t blocks = (s->out_channels + l->lanes - 1) / l->lanes;
   fe_panels p = fe_conv_panels(blocks, panel);
   int64_t count = (s->channels + FE_DOT_BYTES - 1) / FE_DOT_BYTES * blocks *
-                  l->lanes * s->kernel[0] * s->kernel[1];
+                  l->lanes * s->kernel[0] * s->kernel[1] * fe_dot_words(s->dot);
   int32_t *data = FE_NEW_N(l->ir->arena, int32_t, (size_t)count);
-  words w = {(int8_t *)data, &b->c, block};
+  words w = {data, &b->c, block};
   int64_t width = panel * l->lanes;
   for (int64_t i = 0; i < p.main; ++i)
     pack_panel(&w, i * width, width);
@@ -116,19 +123,19 @@ static MlirValue weights_of(fe_layout *l, const byte_conv *b, int64_t panel,
 static MlirValue filters_of(fe_layout *l, const byte_conv *b) {
   const fe_conv_shape *s = &b->c.shape;
   int64_t quads = (s->kernel[1] + FE_DOT_BYTES - 1) / FE_DOT_BYTES;
+  int64_t width = fe_dot_words(s->dot) * l->lanes;
   int64_t dims[4] = {(s->out_channels + l->lanes - 1) / l->lanes, s->kernel[0],
-                     quads, l->lanes};
-  int64_t block = s->kernel[0] * quads * l->lanes;
+                     quads, width};
+  int64_t block = s->kernel[0] * quads * width;
   int32_t *data = FE_NEW_N(l->ir->arena, int32_t, (size_t)(dims[0] * block));
-  int8_t *to = (int8_t *)data;
   const fe_float_at *from = b->c.weights;
   for (int64_t k = 0; k < s->out_channels; ++k)
     for (int64_t r = 0; r < s->kernel[0]; ++r)
       for (int64_t i = 0; i < s->kernel[1]; ++i, ++from) {
         int64_t quad =
-            k / l->lanes * block + (r * quads + i / FE_DOT_BYTES) * l->lanes;
-        to[(quad + k % l->lanes) * FE_DOT_BYTES + i % FE_DOT_BYTES] =
-            (int8_t)*from;
+            k / l->lanes * block + (r * quads + i / FE_DOT_BYTES) * width;
+        fe_dot_put(s->dot, data + quad, l->lanes, k % l->lanes,
+                   (unsigned)(i % FE_DOT_BYTES), (int)*from);
       }
   return fe_constant(l->ir, "weights", FE_I32, 4, dims, data);
 }
@@ -208,6 +215,7 @@ bool fe_layout_bytes(fe_layout *l, MlirOperation op) {
                                 fe_at_i64s(ir, "dilations", 2, w->dilation),
                                 fe_at_i64s(ir, "pads", 4, w->pad),
                                 fe_at_i64(ir, "signed", b.q.is_signed),
+                                fe_at_str(ir, "dot", fe_dot_name(c->shape.dot)),
                                 fe_at_i64(ir, "channels", c->shape.channels),
                                 fe_at_i64(ir, "groups", c->shape.groups),
                                 fe_at_i64(ir, "panel", panel)};

@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 import onnx
 
-from harness import ferrule, model_of
+from harness import ferrule, model_of, runs_here
 
 BF16, F16, F32 = ml_dtypes.bfloat16, np.float16, np.float32
 random = np.random.default_rng(7)
@@ -25,15 +25,6 @@ passed = failed = 0
 # Names of targets: with dot products of bf16, without, and each kind of vectors.
 DOTS = b"x86-64-v4-bf16"
 TARGETS = [DOTS, b"x86-64-v4", b"x86-64-v3", b"x86-64-v2"]
-
-
-def runs_here(target):
-    onnx.save(model_of("Neg", [np.zeros(1, F32)]), PATH)
-    try:
-        ferrule.load(PATH, target=target)
-    except ferrule.Error:
-        return False
-    return True
 
 
 def rounded(x):

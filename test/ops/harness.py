@@ -83,9 +83,25 @@ def by_reference(model, feeds):
     return ReferenceEvaluator(model).run(None, feeds)
 
 
+def runs_here(target):
+    """Whether this machine runs code for a processor or a level."""
+    a = np.zeros(1, np.float32)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "neg.onnx")
+        onnx.save(model_of("Neg", [a]), path)
+        try:
+            ferrule.load(path, target=target)
+        except ferrule.Error:
+            return False
+    return True
+
+
 class Family:
-    def __init__(self, name, rtol=1e-4, atol=1e-5):
+    """targets: `case` and `runs` compile for each of them that runs here."""
+
+    def __init__(self, name, rtol=1e-4, atol=1e-5, targets=(b"native",)):
         self.name, self.rtol, self.atol = name, rtol, atol
+        self.targets = [t for t in targets if t == b"native" or runs_here(t)]
         self.passed = self.failed = 0
         self.folder = tempfile.TemporaryDirectory()
         self.path = os.path.join(self.folder.name, "model.onnx")
@@ -118,12 +134,14 @@ class Family:
                 run = by_reference if reference == "onnx" else by_runtime
                 want = run(model, feeds)
             onnx.save(model, self.path)
-            got = ferrule.load(self.path).run(feeds)
+            got = [ferrule.load(self.path, target=t).run(feeds)
+                   for t in self.targets]
         except Exception as e:  # a failure of either side fails the case
             self.fail(what, traceback.format_exc(limit=-1).strip())
             return
-        if self.agree(what, want, got, rtol, atol):
-            self.passed += 1
+        for target, g in zip(self.targets, got):
+            if self.agree(f"{target.decode()}: {what}", want, g, rtol, atol):
+                self.passed += 1
 
     def graph(self, what, nodes, feeds, want, opset=22, rtol=None, atol=None,
               dynamic=False):
@@ -201,7 +219,8 @@ class Family:
         """The model, compiled once, with each of several feeds."""
         try:
             onnx.save(model, self.path)
-            compiled = ferrule.load(self.path, dims)
+            compiled = {t: ferrule.load(self.path, dims, target=t)
+                        for t in self.targets}
         except Exception as e:
             self.fail(what, e)
             return
@@ -210,13 +229,15 @@ class Family:
             shapes = {n: f"{a.dtype}{list(a.shape)}" for n, a in feed.items()}
             try:
                 w = want[i] if want else run(model, feed)
-                got = compiled.run(feed)
+                got = {t: c.run(feed) for t, c in compiled.items()}
             except Exception:
                 self.fail(f"{what} {shapes}",
                           traceback.format_exc(limit=-1).strip())
                 continue
-            if self.agree(f"{what} {shapes}", w, got, rtol, atol):
-                self.passed += 1
+            for t, g in got.items():
+                if self.agree(f"{t.decode()}: {what} {shapes}", w, g, rtol,
+                              atol):
+                    self.passed += 1
 
     def refused(self, op, inputs, run_time=False, **options):
         """Must be refused with a message, when compiling or when run."""

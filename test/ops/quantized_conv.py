@@ -5,7 +5,10 @@ import os
 import numpy as np
 from harness import Family
 
-f = Family("quantized_conv")
+# With dot products of four bytes (where this machine has them) and of pairs, in
+# vectors of every width.
+f = Family("quantized_conv", targets=(b"native", b"x86-64-v4", b"x86-64-v3",
+                                    b"x86-64-v2"))
 pick = lambda *of: of[f.random.integers(len(of))]
 COUNT = int(os.environ.get("FERRULE_CASES", 4))
 
@@ -59,6 +62,24 @@ for x_kind, w_kind in ((np.uint8, np.int8), (np.uint8, np.uint8),
                                scalar(scales[1]), w_zero, scalar(scales[2]),
                                out, bias], constants=[3, 4, 5, 8],
                want=[want], dynamic=pick(False, [0]))
+
+# The largest products there are, alike in sign, as many as 32 bits hold:
+# neither a pair nor a sum of four may saturate.
+for x_kind, w_kind in ((np.uint8, np.int8), (np.uint8, np.uint8),
+                       (np.int8, np.int8)):
+    for channels, filters, group, kernel in (
+            (2048, 9, 1, 1), (512, 17, 1, 3), (96, 24, 3, 3), (20, 20, 20, 5)):
+        x = np.full((1, channels, 6, 7), np.iinfo(x_kind).max, x_kind)
+        x[..., 3:] = np.iinfo(x_kind).min
+        w = np.full((filters, channels // group, kernel, kernel),
+                    np.iinfo(w_kind).min, w_kind)
+        w[1::2] = np.iinfo(w_kind).max
+        x_zero = pick(*(scalar(v, x_kind) for v in (x.min(), x.max(), 3)))
+        w_zero = pick(*(scalar(v, w_kind) for v in (w.min(), w.max(), 0)))
+        total = sums(x, x_zero, w, w_zero, group)
+        f.case("ConvInteger", [x, w, x_zero, w_zero], constants=[1, 2, 3],
+               want=[total.astype(np.int32)], group=group,
+               dynamic=pick(False, [0]))
 
 for i in range(COUNT):
     x_kind = pick(np.uint8, np.int8)
