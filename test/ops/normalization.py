@@ -62,6 +62,15 @@ for opset in 7, 9:
                        want=[y, old * .7 + mean * .3,
                              (np.abs(old) + 1) * .7 + variance * .3, mean,
                              variance])
+# One number has no variance: what is left is the bias, with all its digits.
+for shape in (1, 16), (1, 16, 1, 1):
+    x, scale, bias, old = (f.normal(*s) for s in (shape, *[(16,)] * 3))
+    for dynamic in False, True:
+        f.case("BatchNormalization", [x, scale, bias, old, np.abs(old)],
+               opset=15, outputs=3, training_mode=1, rtol=1e-6, atol=1e-6,
+               momentum=.7, dynamic=dynamic,
+               want=[bias.reshape(shape), old * .7 + x.reshape(16) * .3,
+                     np.abs(old) * .7])
 x = f.normal(2, 3, 4)
 f.refused("BatchNormalization", [x, *(np.ones(3, np.float32),) * 4], opset=15,
           outputs=5, training_mode=1)

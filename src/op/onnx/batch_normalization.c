@@ -6,8 +6,9 @@
 // y = x * a + b with a = scale / sqrt(variance + epsilon), b = bias - mean * a
 // computed once per channel. In training mode mean and variance are those of
 // the batch, and the running ones are results; before opset 14 those of the
-// batch, too. Parameters may be of another float type than the data; computed
-// in f64 if any of them is, else in f32.
+// batch, too; y = (x - mean) * a + bias, as the variance may be 0 and a large.
+// Parameters may be of another float type than the data; computed in f64 if any
+// of them is, else in f32.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -177,7 +178,8 @@ static fe_status lower(fe_lower *l) {
   m.list = mlirAffineMapMultiDimIdentityGet(ir->ctx, 1);
   MlirValue mean = l->in[3], variance = l->in[4];
   fe_dtype mean_type = l->in_type[3], variance_type = l->in_type[4];
-  if (fe_attr_i64(l->op, "training_mode", 0)) {
+  bool training = fe_attr_i64(l->op, "training_mode", 0);
+  if (training) {
     MlirValue n = one;
     for (unsigned i = 0; i < m.rank; ++i)
       if (i != 1)
@@ -197,14 +199,21 @@ static fe_status lower(fe_lower *l) {
     for (unsigned i = 1; i < 5; ++i)
       l->out[i] = l->in[3 + (i + 1) % 2];
   }
-  MlirValue in[3] = {
-      x, factor(&m, mean, mean_type, variance, variance_type, false),
-      factor(&m, mean, mean_type, variance, variance_type, true)};
-  fe_dtype types[3] = {l->in_type[0], m.type, m.type};
-  MlirAffineMap maps[3] = {m.image, m.by_channel, m.by_channel};
-  fe_generic *g = fe_generic_begin(l, m.rank, m.sizes, 3, in, types, maps);
+  MlirValue a = factor(&m, mean, mean_type, variance, variance_type, false);
+  MlirValue in[4] = {x, a, l->in[2], mean};
+  fe_dtype types[4] = {l->in_type[0], m.type, l->in_type[2], mean_type};
+  MlirAffineMap maps[4] = {m.image, m.by_channel, m.by_channel, m.by_channel};
+  if (!training) {
+    in[2] = factor(&m, mean, mean_type, variance, variance_type, true);
+    types[2] = m.type;
+  }
+  fe_generic *g =
+      fe_generic_begin(l, m.rank, m.sizes, 3 + training, in, types, maps);
   MlirValue v = converted(&m, fe_arg(g, 0));
-  v = fe_add(ir, fe_mul(ir, v, fe_arg(g, 1)), fe_arg(g, 2));
+  if (training)
+    v = fe_sub(ir, v, fe_arg(g, 3));
+  v = fe_mul(ir, v, fe_arg(g, 1));
+  v = fe_add(ir, v, converted(&m, fe_arg(g, 2)));
   v = fe_convert(ir, v, fe_compute_type(ir, types[0]), false, false);
   l->out[0] = fe_generic_end(g, types[0], v);
   return FE_OK;
