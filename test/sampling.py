@@ -1,6 +1,8 @@
-"""What the standard says of GridSample, in numpy and f64: onnx's evaluator has
-coordinates in single precision and weights in the type of the image."""
+"""What the standard says of GridSample and DeformConv, in numpy and f64: onnx's
+evaluator has coordinates in single precision and weights in the type of the
+image, and deforms images of two dimensions only."""
 import itertools
+import math
 
 import numpy as np
 
@@ -63,3 +65,39 @@ def grid_sample(x, grid, mode="linear", padding="zeros", aligned=0):
         picked = np.where(np.asarray(inside)[..., None], picked, 0)
         result += picked * weight[..., None]
     return np.moveaxis(result, -1, 1)
+
+
+def _linear(image, at):
+    """Linear in every dim, 0 outside."""
+    low, total = [math.floor(v) for v in at], 0.
+    for corner in itertools.product((0, 1), repeat=len(at)):
+        place = [a + c for a, c in zip(low, corner)]
+        if all(0 <= p < n for p, n in zip(place, image.shape)):
+            total += image[tuple(place)] * math.prod(
+                1 - abs(v - p) for v, p in zip(at, place))
+    return total
+
+
+def deform_conv(x, w, offset, b=None, mask=None, group=1, offset_group=1,
+                strides=None, dilations=None, pads=None):
+    n = x.ndim - 2
+    strides, dilations = strides or [1] * n, dilations or [1] * n
+    pads, kernel = pads or [0] * 2 * n, w.shape[2:]
+    places = offset.shape[2:]
+    offset = offset.reshape(x.shape[0], offset_group, *kernel, n, *places)
+    if mask is not None:
+        mask = mask.reshape(x.shape[0], offset_group, *kernel, *places)
+    out = np.zeros((x.shape[0], w.shape[0], *places))
+    each, made = x.shape[1] // group, w.shape[0] // group
+    for i, c in np.ndindex(x.shape[:2]):
+        field = c // (x.shape[1] // offset_group)
+        filters = slice(c // each * made, c // each * made + made)
+        for tap in np.ndindex(*kernel):
+            for p in np.ndindex(*places):
+                at = [p[d] * strides[d] - pads[d] + tap[d] * dilations[d]
+                      + offset[(i, field, *tap, d, *p)] for d in range(n)]
+                v = _linear(x[i, c], at)
+                if mask is not None:
+                    v *= mask[(i, field, *tap, *p)]
+                out[(i, filters, *p)] += v * w[(filters, c % each, *tap)]
+    return out if b is None else out + b.reshape(-1, *[1] * n)

@@ -1,8 +1,11 @@
 """Windows over images: convolutions and pools."""
 import dataclasses
+import math
 
 import numpy as np
 from onnx import helper
+
+import sampling
 
 
 
@@ -304,26 +307,34 @@ def col2im(d):
 
 
 def deform_conv(d):
-    t = d.type()
+    t, dims = d.type(), d.pick(1, 2, 2, 3)
     group, parts = d.pick(1, 1, 2), d.pick(1, 1, 2)
     channels = group * parts * d.integer(1, 2)
     out = group * d.integer(1, 3)
-    n, sizes = d.integer(1, 2), [d.integer(3, 7), d.integer(3, 7)]
-    kernel = [d.integer(1, 3), d.integer(1, 3)]
-    strides = [d.integer(1, 2)] * 2 if d.chance(.4) else None
-    pads = [d.integer(0, 1) for _ in range(4)] if d.chance(.5) else None
-    p, s = pads or [0] * 4, strides or [1, 1]
-    result = [(sizes[i] + p[i] + p[2 + i] - kernel[i]) // s[i] + 1
-              for i in range(2)]
-    k = kernel[0] * kernel[1]
+    largest = 4 if dims == 3 else 7
+    n, sizes = d.integer(1, 2), [d.integer(3, largest) for _ in range(dims)]
+    kernel = [d.integer(1, min(largest - 1, 3)) for _ in sizes]
+    strides = [d.integer(1, 2) for _ in sizes] if d.chance(.4) else None
+    pads = [d.integer(0, 1) for _ in sizes * 2] if d.chance(.5) else None
+    p, s = pads or [0] * 2 * dims, strides or [1] * dims
+    result = [(sizes[i] + p[i] + p[dims + i] - kernel[i]) // s[i] + 1
+              for i in range(dims)]
+    k = math.prod(kernel)
     x = d.tensor(t, [n, channels] + sizes, special=0)
     w = d.tensor(t, [out, channels // group] + kernel, special=0)
-    offset = d.tensor(t, [n, parts * 2 * k] + result, -2, 2)
+    offset = d.tensor(t, [n, parts * dims * k] + result, -2, 2)
     b = d.tensor(t, [out], special=0) if d.chance(.5) else None
     mask = d.tensor(t, [n, parts * k] + result, 0, 1) if d.chance(.5) else None
+
+    def formula(x, w, offset, *more):
+        more = list(more)
+        return sampling.deform_conv(
+            x, w, offset, more.pop(0) if b else None,
+            more.pop(0) if mask else None, group, parts, strides, None, pads)
     return d.node([x, w, offset, b, mask], spread="sum", group=group,
                   offset_group=parts, strides=strides, pads=pads,
-                  kernel_shape=d.pick(None, kernel))
+                  kernel_shape=d.pick(None, kernel),
+                  formula=None if dims == 2 else formula)
 
 
 def causal_conv(d):
