@@ -73,7 +73,8 @@ def rotary(batch, heads, tokens, size):
 
 
 def stack(kind, steps, size):
-    """A loop whose body is one Relu, its results stacked."""
+    """A loop whose body is one Relu or Add, its results stacked. Until: it ends
+    early; State: nothing is stacked."""
     def value(name, shape, elem=TensorProto.FLOAT):
         return helper.make_tensor_value_info(name, elem, shape)
     if kind == "Scan":
@@ -81,17 +82,21 @@ def stack(kind, steps, size):
             [helper.make_node("Relu", ["e"], ["r"])], "body",
             [value("e", [size])], [value("r", [size])])
         return row("Scan", [normal(steps, size)], body=body, num_scan_inputs=1)
+    ends = (helper.make_node("Less", ["i", "last"], ["d"]) if kind == "Until"
+            else helper.make_node("Identity", ["c"], ["d"]))
+    results = 1 if kind == "State" else 2
     body = helper.make_graph(
         [helper.make_node("Add", ["s", "one"], ["t"]),
-         helper.make_node("Identity", ["t"], ["r"]),
-         helper.make_node("Identity", ["c"], ["d"])], "body",
+         helper.make_node("Identity", ["t"], ["r"]), ends], "body",
         [value("i", [], TensorProto.INT64), value("c", [], TensorProto.BOOL),
          value("s", [size])],
         [value("d", [], TensorProto.BOOL), value("t", [size]),
-         value("r", [size])],
-        [numpy_helper.from_array(np.ones(1, F), "one")])
-    return row("Loop", [ints(steps).reshape(()), np.array(True),
-                        normal(size)], outputs=2, body=body)
+         value("r", [size])][:1 + results],
+        [numpy_helper.from_array(np.ones(1, F), "one"),
+         numpy_helper.from_array(ints(steps - 1).reshape(()), "last")])
+    most = 10**9 if kind == "Until" else steps
+    return row("Loop", [ints(most).reshape(()), np.array(True),
+                        normal(size)], outputs=results, body=body)
 
 
 # name: how many of what; images [1, C, H, W], sequences [B, T, C].
@@ -138,6 +143,9 @@ ROWS = {
     "loop_1000_of_2KB": lambda: stack("Loop", 1000, 512),
     "loop_10000_of_2KB": lambda: stack("Loop", 10000, 512),
     "loop_4000_of_256B": lambda: stack("Loop", 4000, 64),
+    "loop_until_1000_of_2KB": lambda: stack("Until", 1000, 512),
+    "loop_until_10000_of_2KB": lambda: stack("Until", 10000, 512),
+    "loop_state_1000_of_64KB": lambda: stack("State", 1000, 16384),
     "scan_1000_of_2KB": lambda: stack("Scan", 1000, 512),
     "scan_10000_of_2KB": lambda: stack("Scan", 10000, 512),
     "rotary_12x128x64": lambda: rotary(1, 12, 128, 64),
