@@ -155,6 +155,11 @@ RULES += [
          "rounds the constants to single precision, and its sigmoid near 0 has "
          "an absolute error", ("the formula",),
          of_type(T.DOUBLE)),
+    Rule(("com.microsoft.QMoE",), "ONNX Runtime weighs the chosen experts as if "
+         "normalize_routing_weights were 1, and rounds activations to 8 bits by blocks "
+         "of 8 bits", ("the formula",)),
+    Rule(("com.microsoft.GatedRMSNorm",), "the single-precision sigmoid of ONNX Runtime "
+         "has an absolute error", ("the formula",)),
     Rule(("LabelEncoder",), "NaN is a key like others; ONNX Runtime compares "
          "with it in the second opset", ("the formula",),
          of_type(T.FLOAT, T.DOUBLE)),

@@ -95,5 +95,21 @@ for bits in 4, 8:
                  expert_weight_bits=bits, **({"block_size": size} if size else {}),
                  want=wanted(inputs[0], inputs[1], plain, lambda e, v: swish(
                      plain[0][e] @ v + plain[1][e])), rtol=1e-2, atol=1e-2)
+# Experts by one tensor, what they count by another.
+for normalized in 0, 1:
+    for free in False, [0, 1]:
+        mixing = np.abs(n(TOKENS, EXPERTS)) + .1
+        more = inputs + [None] * (14 - len(inputs))
+        best = np.argsort(-inputs[1], 1)[:, :2]
+        p = np.take_along_axis(mixing, best, 1)
+        p /= p.sum(1, keepdims=True) if normalized else 1
+        y = np.zeros_like(inputs[0])
+        for t in range(TOKENS):
+            for e, count in zip(best[t], p[t]):
+                h = swish(plain[0][e] @ inputs[0][t] + plain[1][e])
+                y[t] += count * (plain[2][e] @ h + plain[3][e])
+        case("QMoE", more + [mixing], k=2, activation_type="silu", want=[y],
+             expert_weight_bits=8, block_size=16, rtol=1e-2, atol=1e-2,
+             normalize_routing_weights=normalized, dynamic=free)
 f.refused("QMoE", inputs, domain="com.microsoft", k=2, quant_type="fp8")
 f.done()

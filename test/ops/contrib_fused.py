@@ -105,4 +105,12 @@ f.case("GatedRMSNorm", [f.normal(2, 3, 24), f.normal(8), f.normal(2, 3, 24)],
 for free in False, True:
     f.case("GatedAdd", [f.normal(2, 3, 7), f.normal(2, 3, 7), f.normal(2, 3, 1)],
            domain="com.microsoft", dynamic=free)
+    x, y, gate, weight = (f.normal(*s) for s in ((2, 3, 7), (2, 3, 7),
+                                                 (2, 3, 5), (5, 1)))
+    f.case("GatedAdd", [x, y, gate, weight], domain="com.microsoft",
+           dynamic=free, want=[x + y / (1 + np.exp(-(gate @ weight)))])
+    for shape in (2, 0, 16), (0, 3, 16), (2, 3, 0):
+        f.case("GatedRMSNorm", [f.normal(*shape), f.normal(8),
+                                f.normal(*shape)], domain="com.microsoft",
+               dynamic=free)
 f.done()

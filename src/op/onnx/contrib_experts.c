@@ -17,6 +17,7 @@
 typedef struct experts {
   fe_node *n;
   MlirValue x, router;
+  MlirValue mixing;                // what the chosen count; null: by `router`
   MlirValue weights[3], biases[3]; // of fc1, fc2, fc3
 } experts;
 
@@ -99,9 +100,10 @@ static MlirValue inner(experts *e, MlirValue x) {
 static MlirValue gates(experts *e) {
   fe_node *n = e->n;
   fe_ir *ir = n->ir;
-  MlirValue p =
-      FE_COMPOSE(ir, "Softmax", FE_VALUES(fe_x_cast(ir, e->router, FE_F32)),
-                 FE_ATTRS(fe_at_i64(ir, "axis", -1)));
+  MlirValue p = fe_x_cast(ir, e->router, FE_F32);
+  if (fe_is_null(e->mixing))
+    p = FE_COMPOSE(ir, "Softmax", FE_VALUES(p),
+                   FE_ATTRS(fe_at_i64(ir, "axis", -1)));
   if (fe_is_null(p))
     return p;
   const MlirValue in[2] = {p, fe_x_int(ir, fe_node_int(n, "k", 1))};
@@ -109,6 +111,11 @@ static MlirValue gates(experts *e) {
   if (mlirOperationIsNull(top))
     return (MlirValue){0};
   MlirValue v = fe_result(top, 0);
+  if (!fe_is_null(e->mixing))
+    v = FE_COMPOSE(
+        ir, "GatherElements",
+        FE_VALUES(fe_x_cast(ir, e->mixing, FE_F32), fe_result(top, 1)),
+        FE_ATTRS(fe_at_i64(ir, "axis", 1)));
   if (fe_node_int(n, "normalize_routing_weights", 0))
     v = FE_X(ir, "Div", v, FE_X(ir, "ReduceSum", v, fe_x_int(ir, 1)));
   MlirValue none = fe_x_zeros(ir, FE_F32, FE_X(ir, "Shape", p));
@@ -116,6 +123,12 @@ static MlirValue gates(experts *e) {
                  FE_ATTRS(fe_at_i64(ir, "axis", 1)));
   const int64_t order[2] = {1, 0};
   return fe_x_unsqueeze(ir, fe_x_transpose(ir, v, 2, order), 2);
+}
+
+/// Sizes of 0 mean themselves.
+static MlirValue reshaped(fe_ir *ir, MlirValue x, MlirValue shape) {
+  return FE_COMPOSE(ir, "Reshape", FE_VALUES(x, shape),
+                    FE_ATTRS(fe_at_i64(ir, "allowzero", 1)));
 }
 
 static fe_status mixture(experts *e, MlirValue *results) {
@@ -131,25 +144,24 @@ static fe_status mixture(experts *e, MlirValue *results) {
   if (fe_node_int(n, "swiglu_limit_after_activation", 0))
     return fe_node_refuse(n, "swiglu_limit_after_activation",
                           "only limits before the activation are supported");
-  int64_t wide = fe_dim_static(d.d[d.rank - 1]);
-  const int64_t tokens[3] = {1, -1, wide};
-  if (wide == FE_DYN)
-    return fe_node_error(n, "fix the last dimension by --dim",
-                         "the size of a token must be known");
-  MlirValue x = fe_x_reshape(ir, fe_x_cast(ir, e->x, FE_F32), 3, tokens);
+  MlirValue x = fe_x_cast(ir, e->x, FE_F32), count = fe_x_size(ir, e->x, 0);
+  if (d.rank == 3)
+    count = FE_X(ir, "Mul", count, fe_x_size(ir, e->x, 1));
+  const MlirValue tokens[3] = {fe_x_int(ir, 1), count,
+                               fe_x_size(ir, e->x, d.rank - 1)};
+  x = reshaped(ir, x, fe_x_concat(ir, 0, 3, tokens));
   MlirValue h = inner(e, x), gate = gates(e);
   if (fe_is_null(h) || fe_is_null(gate))
     return FE_FAILED;
   // What is not chosen does not count, whatever came out of it.
   MlirValue y = FE_X(ir, "Mul", layer(e, h, 1), gate);
-  y = FE_X(ir, "Where", FE_X(ir, "Greater", gate, number(ir, 0)), y,
-           number(ir, 0));
+  y = FE_X(ir, "Where", FE_X(ir, "Equal", gate, number(ir, 0)), number(ir, 0),
+           y);
   y = FE_COMPOSE(ir, "ReduceSum", FE_VALUES(y, fe_x_int(ir, 0)),
                  FE_ATTRS(fe_at_i64(ir, "keepdims", 0)));
   y = fe_x_cast(ir, y, fe_x_type(e->x));
   return fe_node_done(
-      d.rank == 2 ? y : FE_X(ir, "Reshape", y, FE_X(ir, "Shape", e->x)),
-      results);
+      d.rank == 2 ? y : reshaped(ir, y, FE_X(ir, "Shape", e->x)), results);
 }
 
 static fe_status expand_moe(fe_node *n, MlirValue *results) {
@@ -219,6 +231,7 @@ static fe_status expand_q_moe(fe_node *n, MlirValue *results) {
                           "only weights as they are are supported");
   e.x = fe_node_in(n, 0);
   e.router = fe_node_in(n, 1);
+  e.mixing = fe_node_in(n, 14);
   for (unsigned i = 0; i < 3; ++i) {
     int64_t bits =
         fe_node_int(n, names[i], fe_node_int(n, "expert_weight_bits", 4));
@@ -272,7 +285,7 @@ const fe_op_row fe_family_contrib_experts[] = {
         "fc1_experts_bias?:T, fc2_experts_weights:T1, fc2_scales?:T2, "
         "fc2_experts_bias?:T, fc3_experts_weights?:T1, fc3_scales?:T2, "
         "fc3_experts_bias?:T, fc1_zero_points?:T1, fc2_zero_points?:T1, "
-        "fc3_zero_points?:T1",
+        "fc3_zero_points?:T1, router_weights?:T",
         "output:T", "T=f32,f16,bf16;T1=u8;T2=f32,f16,bf16", expand_q_moe,
         .attrs = q_moe_attrs,
         .limits = "integer weights, which are written out as f32; all experts "

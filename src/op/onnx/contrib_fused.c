@@ -251,16 +251,28 @@ static fe_status expand_gated_norm(fe_node *n, MlirValue *results) {
   bool gated = !strcmp(name, "silu") || !strcmp(name, "swish");
   if (!gated && strcmp(name, "sigmoid"))
     return fe_node_refuse(n, "activation", "it must be silu, swish or sigmoid");
-  if (fe_dim_static(c.d[0]) <= 0)
-    return fe_node_error(n, NULL, "the size of the scale must be known");
   MlirValue x = n->in.at[0], gate = fe_x_cast(ir, n->in.at[2], FE_F32);
-  const int64_t rows[2] = {-1, fe_dim_static(c.d[0])};
-  MlirValue y = FE_COMPOSE(
+  fe_dims d;
+  if (!fe_dims_of(ir, x, &d) || !d.rank || d.rank >= FE_MAX_RANK)
+    return fe_node_error(n, NULL, "X must have at least one dimension");
+  // Rows of the scale's size, behind the dims in front of the last one.
+  MlirValue size = fe_x_size(ir, n->in.at[1], 0);
+  MlirValue count = FE_X(ir, "Div", fe_x_size(ir, x, d.rank - 1), size);
+  MlirValue shape[FE_MAX_RANK + 1];
+  for (unsigned i = 0; i + 1 < d.rank; ++i)
+    shape[i] = fe_x_size(ir, x, i);
+  shape[d.rank - 1] = count;
+  shape[d.rank] = size;
+  MlirValue y = FE_COMPOSE(ir, "Reshape",
+                           FE_VALUES(fe_x_cast(ir, x, FE_F32),
+                                     fe_x_concat(ir, 0, d.rank + 1, shape)),
+                           FE_ATTRS(fe_at_i64(ir, "allowzero", 1)));
+  y = FE_COMPOSE(
       ir, "SimplifiedLayerNormalization",
-      FE_VALUES(fe_x_reshape(ir, fe_x_cast(ir, x, FE_F32), 2, rows),
-                fe_x_cast(ir, n->in.at[1], FE_F32)),
+      FE_VALUES(y, fe_x_cast(ir, n->in.at[1], FE_F32)),
       FE_ATTRS(fe_at_f32(ir, "epsilon", fe_node_float(n, "epsilon", 1e-5))));
-  y = FE_X(ir, "Reshape", y, FE_X(ir, "Shape", x));
+  y = FE_COMPOSE(ir, "Reshape", FE_VALUES(y, FE_X(ir, "Shape", x)),
+                 FE_ATTRS(fe_at_i64(ir, "allowzero", 1)));
   MlirValue factor = FE_X(ir, "Sigmoid", gate);
   if (gated)
     factor = FE_X(ir, "Mul", gate, factor);
@@ -268,16 +280,21 @@ static fe_status expand_gated_norm(fe_node *n, MlirValue *results) {
                       results);
 }
 
-/// x + y * gate, of which there is one for each row.
+/// x + y * gate, of which there is one for each row; with gate_weight it is the
+/// sigmoid of a product, and each step is rounded to the type.
 static fe_status expand_gated_add(fe_node *n, MlirValue *results) {
   fe_ir *ir = n->ir;
   if (fe_node_require(n, 3))
     return FE_FAILED;
-  if (!fe_is_null(fe_node_in(n, 3)))
-    return fe_node_error(n, "compute the gate in front of it",
-                         "gate_weight is not supported");
-  MlirValue scaled = FE_X(ir, "Mul", n->in.at[1], n->in.at[2]);
-  return fe_node_done(FE_X(ir, "Add", n->in.at[0], scaled), results);
+  MlirValue x = n->in.at[0], gate = n->in.at[2], weight = fe_node_in(n, 3);
+  if (!fe_is_null(weight)) {
+    gate = FE_X(ir, "MatMul", fe_x_cast(ir, gate, FE_F32),
+                fe_x_cast(ir, weight, FE_F32));
+    gate = fe_x_cast(ir, fe_x_cast(ir, gate, fe_x_type(x)), FE_F32);
+    gate = fe_x_cast(ir, FE_X(ir, "Sigmoid", gate), fe_x_type(x));
+  }
+  MlirValue scaled = FE_X(ir, "Mul", n->in.at[1], gate);
+  return fe_node_done(FE_X(ir, "Add", x, scaled), results);
 }
 
 //===-- Rows ----------------------------------------------------------------//
@@ -332,8 +349,7 @@ const fe_op_row fe_family_contrib_fused[] = {
     FE_MS_ROW("GatedRMSNorm", "X:T, scale:T, gate:T", "Y:T", "T=f32,f16,bf16",
               expand_gated_norm, .attrs = gated_norm_attrs),
     FE_MS_ROW("GatedAdd", "X:T, Y:T, gate:T, gate_weight?:T", "output:T",
-              "T=f32,f16,bf16", expand_gated_add, .attrs = NULL,
-              .limits = "without gate_weight"),
+              "T=f32,f16,bf16", expand_gated_add, .attrs = NULL),
     FE_MS_ROW("QuickGelu", "X:T", "Y:T", "T=float", expand_quick_gelu,
               .attrs = quick_attrs),
     FE_MS_ROW("BiasAdd", "X:T, bias:T, skip:T", "Y:T", "T=float",

@@ -53,6 +53,11 @@ def attention(d):
     x, w = small(d, t, batch, rows, width), small(d, t, width, wide)
     bias = small(d, t, wide) if d.chance(.7) else None
     mask = mask_of(d, batch, rows, total, "lengths", "starts", "keys", "queries")
+    how = common(d)
+    if mask is not None and mask.array.shape == (2 * batch,):
+        # Rows that see nothing but what is hidden: with -10000 there three
+        # decimals of the scores would be left.
+        how["mask_filter_value"] = -10.0
     cache, added = None, None
     if past is not None:
         cache = small(d, t, 2, batch, heads, past, size)
@@ -60,7 +65,7 @@ def attention(d):
         added = small(d, t, d.pick(1, batch), d.pick(1, heads), rows, total)
     return d.node([x, w, bias, mask, cache, added],
                   outputs=2 if past is not None else 1, num_heads=heads,
-                  unidirectional=d.pick(None, 0, 1), **given, **common(d))
+                  unidirectional=d.pick(None, 0, 1), **given, **how)
 
 
 def multi_head(d):
