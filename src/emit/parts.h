@@ -114,6 +114,8 @@ FE_NODISCARD fe_status fe_mathlib_link(fe_diags *diags, LLVMModuleRef module);
 /// After LLVM's optimizer: keeps its code generator from spreading the sums of
 /// addresses over loops.
 void fe_addresses_freeze(fe_arena *arena, LLVMModuleRef module);
+/// Masked stores of one element become plain ones.
+void fe_lone_stores_make(LLVMModuleRef module);
 /// Links bitcode of the runtime into the module.
 FE_NODISCARD fe_status fe_bitcode_link(fe_diags *diags, LLVMModuleRef module,
                                        const unsigned char *data, size_t size);

@@ -339,6 +339,7 @@ fe_status fe_unit_generate(fe_diags *diags, LLVMModuleRef m,
   if (verify(diags, m) == FE_FAILED ||
       optimize(diags, m, machine, kinds, o->opt) == FE_FAILED)
     return FE_FAILED;
+  fe_lone_stores_make(m);
   if (kinds & FE_UNIT_KERNELS)
     fe_addresses_freeze(diags->arena, m);
   return generate(diags, m, machine, o->artifact, out);
