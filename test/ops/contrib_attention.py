@@ -195,4 +195,26 @@ f.refused("Attention", [n(2, 3, 8), n(8, 20)], num_heads=2,
           domain="com.microsoft")
 f.refused("Attention", [n(2, 3, 8), n(8, 24)], num_heads=2, do_rotary=1,
           domain="com.microsoft")
+
+# Scores, and rows of the past that are of other beams.
+beams = f.integers(0, 2, 2, 2, 8, dtype=np.int32)
+kind = [np.float32] * 4
+for free in False, True:
+    f.case("MultiHeadAttention", [
+        f.normal(2, 3, 32), f.normal(2, 5, 32), f.normal(2, 5, 32), None, None,
+        f.normal(1, 2, 3, 5)], domain="com.microsoft", dynamic=free, outputs=4,
+        result_types=kind, num_heads=2)
+    new = [f.normal(4, 1, 32) for _ in range(3)]
+    buffers = [f.normal(4, 2, 8, 16) for _ in range(2)]
+    f.case("MultiHeadAttention", [
+        *new, None, None, None, *buffers, np.array([3], np.int32), beams],
+        domain="com.microsoft", dynamic=free, outputs=3, num_heads=2)
+    for shown in 0, 1:
+        f.case("DecoderMaskedMultiHeadAttention", [
+            *new, None, f.normal(1, 2, 1, 4), *buffers, np.array([3], np.int32),
+            np.array([2], np.int32), beams], domain="com.microsoft",
+            dynamic=free, outputs=3 + shown, result_types=kind[:3 + shown],
+            num_heads=2, past_present_share_buffer=1, output_qk=shown)
+f.refused("MultiHeadAttention", [
+    *new, *[None] * 6, beams], domain="com.microsoft", num_heads=2)
 f.done()

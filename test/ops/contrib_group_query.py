@@ -229,6 +229,22 @@ for bits, mode, past, rows in (
                 v_quant_type=mode, kv_cache_bit_width=bits, result_types=[
                     np.float32] + [np.int8 if bits == 8 else np.uint8] * 2)
 
+# Scores beside quantized caches.
+for shown in 1, 2:
+    for bits in 4, 8:
+        for free in False, True:
+            cache = (lambda: f.integers(-128, 128, 1, 2, 8, 16, dtype=np.int8)) \
+                if bits == 8 else \
+                (lambda: f.integers(0, 256, 1, 2, 8, 8, dtype=np.uint8))
+            step = np.array([.02 if bits == 8 else .3], np.float32)
+            grouped([n(1, 2, 64), n(1, 2, 32), n(1, 2, 32), cache(), cache(),
+                     np.array([5], np.int32), np.array([6], np.int32),
+                     *[None] * 5, step, step], free, outputs=4, num_heads=4,
+                    kv_num_heads=2, k_quant_type="PER_TENSOR",
+                    v_quant_type="PER_TENSOR", kv_cache_bit_width=bits,
+                    qk_output=shown, result_types=[
+                        np.float32] + [cache().dtype] * 2 + [np.float32])
+
 # Caches of the window's size, or longer, step by step: rows that they hold.
 def held(total, room, window):
     gap = room - window + 1
@@ -279,4 +295,24 @@ for interleaved in 0, 1:
              scale=0.5, **options)
         case("RotaryEmbedding", [n(2, 3, 40), ids] + cache, num_heads=4,
              rotary_embedding_dim=8, **options)
+
+# Three positions for each token.
+ids = f.integers(0, 6, 3, 2, 3)
+for layout in 0, 1:
+    for interleaved in 0, 1:
+        for free in False, True:
+            options = dict(interleaved=interleaved, dynamic=free,
+                           mrope_layout=layout)
+            case("MRotaryEmbedding", [n(2, 3, 32), ids, n(6, 8), n(6, 8)],
+                 num_heads=2, mrope_section=[4, 2, 2], **options)
+            case("MRotaryEmbedding", [n(2, 2, 3, 16), ids, n(6, 8), n(6, 8)],
+                 mrope_section=[3, 3, 2], **options)
+            case("MRotaryEmbedding", [n(2, 3, 40), ids, n(6, 4), n(6, 4)],
+                 num_heads=2, rotary_embedding_dim=8, mrope_section=[1, 1, 2],
+                 **options)
+for bad in dict(mrope_section=[1, 2]), dict(mrope_section=[4, 2, 1]), \
+        dict(mrope_section=[9, -1, 0]), dict(mrope_section=[4, 2, 2],
+                                             mrope_layout=2):
+    f.refused("MRotaryEmbedding", [n(2, 3, 32), ids, n(6, 8), n(6, 8)],
+              domain="com.microsoft", num_heads=2, **bad)
 f.done()

@@ -22,6 +22,7 @@ typedef struct attention {
   MlirValue q, k, v;        // rank 3, or 4 with heads before the sequence
   MlirValue past_k, past_v; // null: none
   MlirValue length;         // valid part of the past, 1-D; null: all of it
+  MlirValue beams;          // of which beam a row is; null: of its own
   MlirValue mask, bias;     // mask as the operator has it; added to scores
   int64_t heads;
   MlirValue batch, rows, total; // sizes, 1-D
@@ -115,6 +116,24 @@ static MlirValue written(attention *a, MlirValue buffer, MlirValue rows) {
   return FE_X(ir, "TensorScatter", buffer, rows, at);
 }
 
+/// The past [batch * beams][heads][rows][size], every row of the beam that
+/// a->beams [batch][beams][at least as many rows] names.
+static MlirValue of_beams(attention *a, MlirValue past) {
+  fe_ir *ir = a->n->ir;
+  MlirValue beams = a->beams, rows = fe_x_size(ir, past, 2);
+  MlirValue at = fe_x_slice(ir, beams, 2, fe_x_int(ir, 0), rows);
+  at = fe_x_unsqueeze(ir, fe_x_unsqueeze(ir, at, 2), 4);
+  const MlirValue wide[5] = {fe_x_size(ir, beams, 0), fe_x_size(ir, beams, 1),
+                             fe_x_size(ir, past, 1), rows,
+                             fe_x_size(ir, past, 3)};
+  MlirValue shape = fe_x_concat(ir, 0, 5, wide);
+  MlirValue v = FE_COMPOSE(ir, "GatherElements",
+                           FE_VALUES(FE_X(ir, "Reshape", past, shape),
+                                     FE_X(ir, "Expand", at, shape)),
+                           FE_ATTRS(fe_at_i64(ir, "axis", 1)));
+  return FE_X(ir, "Reshape", v, FE_X(ir, "Shape", past));
+}
+
 /// Results: output, presents, scores.
 static fe_status make(attention *a, MlirValue out[4]) {
   fe_node *n = a->n;
@@ -131,6 +150,8 @@ static fe_status make(attention *a, MlirValue out[4]) {
   for (unsigned i = 0; i < 2 && !fe_is_null(a->length); ++i) {
     buffer[i] = past[i];
     past[i] = fe_x_slice(ir, past[i], 2, fe_x_int(ir, 0), a->length);
+    if (!fe_is_null(a->beams))
+      past[i] = of_beams(a, past[i]);
     if (fe_is_null(past[i]))
       return FE_FAILED;
   }
@@ -169,6 +190,20 @@ static fe_status make(attention *a, MlirValue out[4]) {
         return FE_FAILED;
     }
   return FE_OK;
+}
+
+/// cache_indirection, input i, of a past of which past_sequence_length rows
+/// count.
+static fe_status read_beams(attention *a, unsigned i) {
+  fe_dims d;
+  a->beams = fe_node_in(a->n, i);
+  if (fe_is_null(a->beams))
+    return FE_OK;
+  if (fe_is_null(a->past_k) || fe_is_null(a->length))
+    return fe_node_error(a->n, "give the pasts as buffers, with their length",
+                         "cache_indirection needs past_key, past_value and "
+                         "past_sequence_length");
+  return fe_node_dims(a->n, i, 3, &d);
 }
 
 static fe_status read_heads(attention *a) {
@@ -235,7 +270,9 @@ static fe_status self_attention(attention *a, MlirValue x, MlirValue past,
   fe_node *n = a->n;
   fe_ir *ir = n->ir;
   if (fe_node_int(n, "do_rotary", 0))
-    return fe_node_error(n, "use RotaryEmbedding in front",
+    return fe_node_error(n,
+                         "export it as MultiHeadAttention, with "
+                         "RotaryEmbedding on its query and key",
                          "do_rotary is not supported");
   if (split(a, x))
     return FE_FAILED;
@@ -387,9 +424,8 @@ static fe_status expand_multi_head(fe_node *n, MlirValue *results) {
                  .length = length_of(n, fe_node_in(n, LENGTH))};
   if (read_heads(&a))
     return FE_FAILED;
-  if (!fe_is_null(fe_node_in(n, INDIRECTION)))
-    return fe_node_error(n, "search beams outside of the model",
-                         "cache_indirection is not supported");
+  if (read_beams(&a, INDIRECTION))
+    return FE_FAILED;
   if (take(&a, fe_node_in(n, QUERY), fe_node_in(n, KEY), fe_node_in(n, VALUE)))
     return FE_FAILED;
   if (!fe_is_null(fe_node_in(n, BIAS)) && add_bias(&a, fe_node_in(n, BIAS)))
@@ -412,7 +448,7 @@ static fe_status expand_decoder(fe_node *n, MlirValue *results) {
     PAST_K,
     PAST_V,
     LENGTH,
-    BEAMS,
+    BEAM_WIDTH,
     INDIRECTION,
     BIAS
   };
@@ -426,15 +462,14 @@ static fe_status expand_decoder(fe_node *n, MlirValue *results) {
   fe_dims d;
   if (read_heads(&a) || fe_node_dims(n, QUERY, 3, &d))
     return FE_FAILED;
-  if (!fe_is_null(fe_node_in(n, BEAMS)) ||
-      !fe_is_null(fe_node_in(n, INDIRECTION)))
-    return fe_node_error(n, "search beams outside of the model",
-                         "beams are not supported");
   if (shared && fe_is_null(length))
     return fe_node_error(
         n, NULL, "past_present_share_buffer needs past_sequence_length");
   if (shared)
     a.length = length_of(n, length);
+  // How many beams there are is what cache_indirection says.
+  if (read_beams(&a, INDIRECTION))
+    return FE_FAILED;
   bool packed = fe_is_null(fe_node_in(n, KEY));
   if (packed ? split(&a, fe_node_in(n, QUERY))
              : take(&a, fe_node_in(n, QUERY), fe_node_in(n, KEY),
@@ -494,13 +529,12 @@ const fe_op_row fe_family_contrib_attention[] = {
               "attention_bias?:T, past_key?:T, past_value?:T, "
               "past_sequence_length?:M, cache_indirection?:M",
               "output:T, present_key:T, present_value:T, qk:T",
-              "T=f32,f16;M=i32", expand_multi_head, .attrs = multi_head_attrs,
-              .limits = "without cache_indirection"),
+              "T=f32,f16;M=i32", expand_multi_head, .attrs = multi_head_attrs),
     FE_MS_ROW(
         "DecoderMaskedMultiHeadAttention",
         "query:T, key?:T, value?:T, mask_index?:M, attention_bias?:T, "
         "past_key?:T, past_value?:T, past_sequence_length?:M, beam_width?:M, "
         "cache_indirection?:M, bias?:T",
         "output:T, present_key:T, present_value:T, qk:T", "T=f32,f16;M=i32",
-        expand_decoder, .attrs = decoder_attrs, .limits = "without beams"),
+        expand_decoder, .attrs = decoder_attrs),
     {0}};

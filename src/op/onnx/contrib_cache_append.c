@@ -3,9 +3,9 @@
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CacheAppend: rows of a cache, then new ones, then zeros, for each sequence as
-// many as it has. Where past and result are one buffer, only the new rows are
-// written.
+// CacheAppend: rows of a cache, then new ones, then zeros, or what the cache
+// has there (`keep`), for each sequence as many as it has. Where past and
+// result are one buffer, only the new rows are written.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -149,8 +149,13 @@ static fe_status lower_append(fe_lower *l) {
     old = fe_min(ir, start, fe_dim(ir, a.k.in[3], 2));
     fill(&a, zero, old, a.k.in[3], zero, true);
   }
+  MlirValue behind = end;
+  if (n_in == 4 && fe_attr_i64(l->op, "keep", 0)) {
+    behind = fe_max(ir, end, fe_min(ir, length, fe_dim(ir, a.k.in[3], 2)));
+    fill(&a, end, behind, a.k.in[3], zero, true);
+  }
   fill(&a, old, start, (MlirValue){0}, zero, true);
-  fill(&a, end, length, (MlirValue){0}, zero, true);
+  fill(&a, behind, length, (MlirValue){0}, zero, true);
   if (n_in == 4)
     fe_if_end(ir, &apart, 0, NULL);
   fill(&a, start, end, a.k.in[0], start, false);
@@ -165,8 +170,10 @@ static fe_status lower_append(fe_lower *l) {
 
 //===-- The row -------------------------------------------------------------//
 
-static const fe_attr_def append_attrs[] = {
-    {"heads", FE_A_INT, "1"}, {"whole", FE_A_INT, "0"}, {0}};
+static const fe_attr_def append_attrs[] = {{"heads", FE_A_INT, "1"},
+                                           {"whole", FE_A_INT, "0"},
+                                           {"keep", FE_A_INT, "0"},
+                                           {0}};
 
 const fe_op_row fe_family_contrib_cache_append[] = {
     {.name = "CacheAppend",

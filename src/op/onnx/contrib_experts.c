@@ -71,6 +71,12 @@ static MlirValue activated(experts *e, const char *name, MlirValue h) {
   return (MlirValue){0};
 }
 
+/// Sizes of 0 mean themselves.
+static MlirValue reshaped(fe_ir *ir, MlirValue x, MlirValue shape) {
+  return FE_COMPOSE(ir, "Reshape", FE_VALUES(x, shape),
+                    FE_ATTRS(fe_at_i64(ir, "allowzero", 1)));
+}
+
 /// [experts][tokens][inner] behind the first layer, or the first and third.
 static MlirValue inner(experts *e, MlirValue x) {
   fe_node *n = e->n;
@@ -90,9 +96,13 @@ static MlirValue inner(experts *e, MlirValue x) {
                   "swiglu needs two layers");
     return (MlirValue){0};
   }
-  const int64_t split[4] = {0, 0, fusion == 1 ? -1 : 2, fusion == 1 ? 2 : -1};
   unsigned axis = fusion == 1 ? 3 : 2;
-  h = fe_x_reshape(ir, h, 4, split);
+  MlirValue two = fe_x_int(ir, 2);
+  MlirValue half = FE_X(ir, "Div", fe_x_size(ir, h, 2), two);
+  const MlirValue split[4] = {fe_x_size(ir, h, 0), fe_x_size(ir, h, 1),
+                              fusion == 1 ? half : two,
+                              fusion == 1 ? two : half};
+  h = reshaped(ir, h, fe_x_concat(ir, 0, 4, split));
   return swiglu(e, fe_x_pick(ir, h, axis, 0), fe_x_pick(ir, h, axis, 1));
 }
 
@@ -123,12 +133,6 @@ static MlirValue gates(experts *e) {
                  FE_ATTRS(fe_at_i64(ir, "axis", 1)));
   const int64_t order[2] = {1, 0};
   return fe_x_unsqueeze(ir, fe_x_transpose(ir, v, 2, order), 2);
-}
-
-/// Sizes of 0 mean themselves.
-static MlirValue reshaped(fe_ir *ir, MlirValue x, MlirValue shape) {
-  return FE_COMPOSE(ir, "Reshape", FE_VALUES(x, shape),
-                    FE_ATTRS(fe_at_i64(ir, "allowzero", 1)));
 }
 
 static fe_status mixture(experts *e, MlirValue *results) {

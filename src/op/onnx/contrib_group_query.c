@@ -1,4 +1,4 @@
-//===- contrib_group_query.c - GroupQueryAttention, caches, rotary *- C -*-===//
+//===- contrib_group_query.c - GroupQueryAttention ---------------*- C -*-===//
 //
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,102 +6,18 @@
 // ONNX Runtime's attention of generating models. Every sequence of the batch
 // has a length of its own in the cache: seqlens_k + 1 keys, the last ones of
 // which are new. An op of our own appends the new rows to each, another attends
-// them where they lie; where the scores are asked for, the standard's Attention,
-// with a mask that says which keys a row may attend.
-// A smooth softmax, or a sink of a head, is one key more, whose score is 0, or
-// the sink, and whose value is 0.
+// them where they lie; where the scores are asked for, the standard's
+// Attention, with a mask that says which keys a row may attend. A smooth
+// softmax, or a sink of a head, is one key more, whose score is 0, or the sink,
+// and whose value is 0.
 //
 //===----------------------------------------------------------------------===//
-#include "op/compose.h"
+#include "op/group_query.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-//===-- Rotary --------------------------------------------------------------//
-
-typedef struct rotation {
-  MlirValue ids, cos, sin; // ids [batch][sequence]
-  int64_t size;            // of the part that is rotated; 0: all
-  bool interleaved;
-} rotation;
-
-/// x of rank 3 needs `heads`.
-static MlirValue rotated(fe_ir *ir, MlirValue x, const rotation *r,
-                         int64_t heads) {
-  return FE_COMPOSE(ir, "RotaryEmbedding", FE_VALUES(x, r->cos, r->sin, r->ids),
-                    FE_ATTRS(fe_at_i64(ir, "num_heads", heads),
-                             fe_at_i64(ir, "rotary_embedding_dim", r->size),
-                             fe_at_i64(ir, "interleaved", r->interleaved)));
-}
-
-static fe_status expand_rotary(fe_node *n, MlirValue *results) {
-  enum { INPUT, IDS, COS, SIN };
-  fe_ir *ir = n->ir;
-  fe_dims x, ids, c;
-  if (fe_node_require(n, 4) || fe_node_dims(n, COS, 2, &c))
-    return FE_FAILED;
-  MlirValue v = fe_node_in(n, INPUT);
-  rotation r = {.ids = fe_node_in(n, IDS),
-                .cos = fe_node_in(n, COS),
-                .sin = fe_node_in(n, SIN),
-                .size = fe_node_int(n, "rotary_embedding_dim", 0),
-                .interleaved = fe_node_int(n, "interleaved", 0) != 0};
-  if (!fe_dims_of(ir, v, &x) || (x.rank != 3 && x.rank != 4) ||
-      !fe_dims_of(ir, r.ids, &ids) || ids.rank < 1 || ids.rank > 2)
-    return fe_node_error(n, NULL,
-                         "the input must have rank 3 or 4, position_ids 1 or "
-                         "2");
-  if (fe_node_int(n, "is_packed_batching", 0))
-    return fe_node_error(n, NULL, "packed batches are not supported");
-  unsigned s = x.rank == 3 ? 1 : 2;
-  if (ids.rank == 1) { // where the first row is
-    MlirValue count = fe_x_size(ir, v, s);
-    const MlirValue shape[2] = {fe_x_size(ir, v, 0), count};
-    MlirValue row = FE_X(ir, "Add", fe_x_range(ir, count), r.ids);
-    r.ids = FE_X(ir, "Expand", row, fe_x_concat(ir, 0, 2, shape));
-  }
-  int64_t heads = fe_node_int(n, "num_heads", 0), half = fe_dim_static(c.d[1]);
-  if (x.rank == 4)
-    return fe_node_done(rotated(ir, v, &r, heads), results);
-  if (heads > 0)
-    return fe_node_done(rotated(ir, v, &r, heads), results);
-  if (r.size)
-    return fe_node_error(n, NULL, "rotary_embedding_dim needs num_heads, too");
-  int64_t wide = fe_dim_static(x.d[2]);
-  if (wide != FE_DYN && half != FE_DYN && half > 0)
-    return fe_node_done(rotated(ir, v, &r, wide / (2 * half)), results);
-  // As many heads as there are, known to the run.
-  const int64_t order[4] = {0, 2, 1, 3}, open[3] = {0, 0, -1};
-  MlirValue size = FE_X(ir, "Mul", fe_x_size(ir, r.cos, 1), fe_x_int(ir, 2));
-  const MlirValue split[2] = {fe_x_ints(ir, 3, open), size};
-  MlirValue y = FE_X(ir, "Reshape", v, fe_x_concat(ir, 0, 2, split));
-  y = rotated(ir, fe_x_transpose(ir, y, 4, order), &r, 0);
-  y = fe_x_transpose(ir, y, 4, order);
-  return fe_node_done(FE_X(ir, "Reshape", y, FE_X(ir, "Shape", v)), results);
-}
-
 //===-- GroupQueryAttention -------------------------------------------------//
-
-enum {
-  QUERY,
-  KEY,
-  VALUE,
-  PAST_K,
-  PAST_V,
-  SEQLENS,
-  TOTAL,
-  COS,
-  SIN,
-  IDS,
-  BIAS,
-  SINK,
-  K_SCALE,
-  V_SCALE,
-  Q_NORM,
-  K_NORM,
-  QUERY_SEQLENS
-};
 
 /// How the keys or values in a cache are stored.
 typedef struct store {
@@ -112,7 +28,9 @@ typedef struct store {
 
 typedef struct group_query {
   fe_node *n;
-  MlirValue q, k, v; // [batch][sequence][heads * size]
+  const MlirValue *in; // by FE_GQ_*
+  bool keep;           // what the caches have behind the new rows
+  MlirValue q, k, v;   // [batch][sequence][heads * size]
   int64_t heads, kv_heads;
   MlirValue batch, rows; // sizes, 1-D
   MlirValue total;       // 1-D, int64
@@ -128,7 +46,7 @@ static fe_status read_store(group_query *g, bool value, store *s) {
   fe_ir *ir = n->ir;
   const char *mode =
       fe_node_str(n, value ? "v_quant_type" : "k_quant_type", "NONE");
-  MlirValue scale = fe_node_in(n, value ? V_SCALE : K_SCALE);
+  MlirValue scale = g->in[value ? FE_GQ_V_SCALE : FE_GQ_K_SCALE];
   *s = (store){.bits = fe_node_int(n, "kv_cache_bit_width", 0)};
   bool whole = !strcmp(mode, "PER_TENSOR");
   if (!strcmp(mode, "NONE"))
@@ -141,7 +59,7 @@ static fe_status read_store(group_query *g, bool value, store *s) {
                          "a cache cannot be quantized '%s'", mode);
   if (fe_is_null(scale))
     return fe_node_error(n, NULL, "a quantized cache needs a scale");
-  fe_dtype t = fe_x_type(fe_node_in(n, value ? PAST_V : PAST_K));
+  fe_dtype t = fe_x_type(g->in[value ? FE_GQ_PAST_V : FE_GQ_PAST_K]);
   if (!s->bits)
     s->bits = t == FE_U8 ? 4 : 8;
   if ((s->bits != 4 && s->bits != 8) ||
@@ -245,7 +163,7 @@ static fe_status check_window(group_query *g) {
   fe_node *n = g->n;
   fe_dims d;
   int64_t window = fe_node_int(n, "local_window_size", -1);
-  for (unsigned i = PAST_K; i <= PAST_V; ++i) {
+  for (unsigned i = FE_GQ_PAST_K; i <= FE_GQ_PAST_V; ++i) {
     if (fe_node_dims(n, i, 4, &d))
       return FE_FAILED;
     int64_t room = fe_dim_static(d.d[2]);
@@ -254,7 +172,7 @@ static fe_status check_window(group_query *g) {
                            "sliding_window_cache needs caches that hold "
                            "local_window_size rows");
   }
-  if (!fe_node_int(n, "causal", 1) || !fe_is_null(fe_node_in(n, BIAS)))
+  if (!fe_node_int(n, "causal", 1) || !fe_is_null(g->in[FE_GQ_BIAS]))
     return fe_node_error(n, "use caches that hold the whole sequence",
                          "sliding_window_cache goes with causal attention "
                          "without attention_bias only");
@@ -266,15 +184,16 @@ static fe_status unpack(group_query *g) {
   fe_node *n = g->n;
   fe_ir *ir = n->ir;
   fe_dims d;
-  g->q = fe_node_in(n, QUERY);
-  g->k = fe_node_in(n, KEY);
-  g->v = fe_node_in(n, VALUE);
-  if (fe_node_dims(n, QUERY, 3, &d))
+  g->q = g->in[FE_GQ_QUERY];
+  g->k = g->in[FE_GQ_KEY];
+  g->v = g->in[FE_GQ_VALUE];
+  if (fe_node_dims(n, FE_GQ_QUERY, 3, &d))
     return FE_FAILED;
   if (fe_is_null(g->k) != fe_is_null(g->v))
     return fe_node_error(n, NULL, "key and value go together");
   if (!fe_is_null(g->k))
-    return fe_node_dims(n, KEY, 3, &d) || fe_node_dims(n, VALUE, 3, &d)
+    return fe_node_dims(n, FE_GQ_KEY, 3, &d) ||
+                   fe_node_dims(n, FE_GQ_VALUE, 3, &d)
                ? FE_FAILED
                : FE_OK;
   int64_t all = g->heads + 2 * g->kv_heads, wide = fe_dim_static(d.d[2]);
@@ -299,7 +218,7 @@ static fe_status unpack(group_query *g) {
 static MlirValue normalized(group_query *g, MlirValue x, int64_t heads,
                             unsigned weight, const char *epsilon) {
   fe_ir *ir = g->n->ir;
-  MlirValue w = fe_node_in(g->n, weight);
+  MlirValue w = g->in[weight];
   if (fe_is_null(w))
     return x;
   double common = fe_node_float(g->n, "qk_norm_epsilon", 1e-6);
@@ -317,19 +236,22 @@ static fe_status rotate(group_query *g) {
   fe_dims c;
   if (!fe_node_int(n, "do_rotary", 0))
     return FE_OK;
-  if (fe_node_dims(n, COS, 2, &c) || fe_node_dims(n, SIN, 2, &c))
-    return FE_FAILED;
-  rotation r = {.ids = fe_node_in(n, IDS),
-                .cos = fe_node_in(n, COS),
-                .sin = fe_node_in(n, SIN),
-                .interleaved = fe_node_int(n, "rotary_interleaved", 0) != 0};
+  for (unsigned i = FE_GQ_COS; i <= FE_GQ_SIN; ++i)
+    if (fe_is_null(g->in[i]) || !fe_dims_of(ir, g->in[i], &c) || c.rank != 2)
+      return fe_node_error(n, NULL,
+                           "do_rotary needs cos_cache and sin_cache, of rank "
+                           "2");
+  fe_rotation r = {.ids = g->in[FE_GQ_IDS],
+                   .cos = g->in[FE_GQ_COS],
+                   .sin = g->in[FE_GQ_SIN],
+                   .interleaved = fe_node_int(n, "rotary_interleaved", 0) != 0};
   int64_t half = fe_dim_static(c.d[1]);
   r.size = half == FE_DYN ? 0 : 2 * half;
   if (fe_is_null(r.ids))
     r.ids =
         FE_X(ir, "Add", fe_x_behind(ir, g->starts, 1), fe_x_range(ir, g->rows));
-  g->q = rotated(ir, g->q, &r, g->heads);
-  g->k = rotated(ir, g->k, &r, g->kv_heads);
+  g->q = fe_rotated(ir, g->q, &r, g->heads);
+  g->k = fe_rotated(ir, g->k, &r, g->kv_heads);
   return fe_is_null(g->q) || fe_is_null(g->k) ? FE_FAILED : FE_OK;
 }
 
@@ -338,12 +260,13 @@ static fe_status rotate(group_query *g) {
 static MlirValue put_behind(group_query *g, MlirValue rows, unsigned past,
                             MlirValue starts, MlirValue length, bool whole) {
   fe_ir *ir = g->n->ir;
-  MlirValue old = fe_node_in(g->n, past);
+  MlirValue old = g->in[past];
   return FE_COMPOSE(ir, "ms_cache_append",
                     FE_VALUES(fe_is_null(old) ? fe_x_absent(ir) : old, rows,
                               starts, g->counts, length),
                     FE_ATTRS(fe_at_i64(ir, "heads", g->kv_heads),
-                             fe_at_i64(ir, "whole", whole)));
+                             fe_at_i64(ir, "whole", whole),
+                             fe_at_i64(ir, "keep", g->keep)));
 }
 
 static MlirValue appended(group_query *g, MlirValue rows, unsigned past,
@@ -371,7 +294,7 @@ static MlirValue mask_of(group_query *g) {
     may = FE_X(ir, "Less", key, fe_x_behind(ir, g->ends, 2));
   }
   g->may = may = fe_x_unsqueeze(ir, may, 1);
-  MlirValue bias = fe_node_in(n, BIAS);
+  MlirValue bias = g->in[FE_GQ_BIAS];
   bias = fe_is_null(bias) ? fe_constant_scalar(ir, FE_F32, 0)
                           : fe_x_cast(ir, bias, FE_F32);
   return FE_X(ir, "Where", may, bias,
@@ -383,7 +306,7 @@ static fe_status add_sink(group_query *g, MlirValue *k, MlirValue *v,
                           MlirValue *mask) {
   fe_node *n = g->n;
   fe_ir *ir = n->ir;
-  MlirValue sink = fe_node_in(n, SINK), one = fe_x_int(ir, 1);
+  MlirValue sink = g->in[FE_GQ_SINK], one = fe_x_int(ir, 1);
   if (fe_is_null(sink) && !fe_node_int(n, "smooth_softmax", 0))
     return FE_OK;
   MlirValue *both[2] = {k, v};
@@ -417,14 +340,14 @@ static void read_lengths(group_query *g) {
   fe_node *n = g->n;
   fe_ir *ir = n->ir;
   const int64_t flat = -1, one = 1;
-  MlirValue lens = fe_x_cast(ir, fe_node_in(n, SEQLENS), FE_I64);
+  MlirValue lens = fe_x_cast(ir, g->in[FE_GQ_SEQLENS], FE_I64);
   lens = fe_x_reshape(ir, lens, 1, &flat);
   g->ends = FE_X(ir, "Add", lens, fe_x_int(ir, 1));
   g->total =
-      fe_x_reshape(ir, fe_x_cast(ir, fe_node_in(n, TOTAL), FE_I64), 1, &one);
+      fe_x_reshape(ir, fe_x_cast(ir, g->in[FE_GQ_TOTAL], FE_I64), 1, &one);
   g->batch = fe_x_size(ir, g->q, 0);
   g->rows = fe_x_size(ir, g->q, 1);
-  MlirValue given_counts = fe_node_in(n, QUERY_SEQLENS);
+  MlirValue given_counts = g->in[FE_GQ_QUERY_SEQLENS];
   if (fe_is_null(given_counts)) {
     // A padded prompt is shorter than its rows.
     g->counts = FE_X(ir, "Expand", g->rows, g->batch);
@@ -456,10 +379,10 @@ static bool in_one_kernel(group_query *g, MlirValue *results) {
   bool sliding = fe_node_int(n, "sliding_window_cache", 0) != 0;
   MlirValue starts = g->starts, cache[2];
   for (unsigned i = 0; i < 2; ++i) {
-    unsigned past = i ? PAST_V : PAST_K;
+    unsigned past = i ? FE_GQ_PAST_V : FE_GQ_PAST_K;
     MlirValue fresh = stored(g, rows[i], &g->store[i]);
     if (sliding) { // all that is seen, then what stays of it
-      MlirValue room = fe_x_size(ir, fe_node_in(n, past), 2);
+      MlirValue room = fe_x_size(ir, g->in[past], 2);
       starts = resident(g, g->starts, room);
       cache[i] = put_behind(g, fresh, past, starts,
                             FE_X(ir, "Add", room, g->rows), false);
@@ -473,7 +396,7 @@ static bool in_one_kernel(group_query *g, MlirValue *results) {
   }
   bool causal = fe_node_int(n, "causal", 1) != 0;
   int64_t window = fe_node_int(n, "local_window_size", -1);
-  MlirValue sink = fe_node_in(n, SINK), bias = fe_node_in(n, BIAS);
+  MlirValue sink = g->in[FE_GQ_SINK], bias = g->in[FE_GQ_BIAS];
   MlirValue frontiers =
       causal ? FE_X(ir, "Add", starts, fe_x_int(ir, 1)) : g->ends;
   if (fe_is_null(sink) && fe_node_int(n, "smooth_softmax", 0))
@@ -497,13 +420,19 @@ static bool in_one_kernel(group_query *g, MlirValue *results) {
 static fe_status in_parts(group_query *g, MlirValue *results) {
   fe_node *n = g->n;
   fe_ir *ir = n->ir;
-  MlirValue k = appended(g, g->k, PAST_K, false);
-  MlirValue v = appended(g, g->v, PAST_V, false), mask = mask_of(g);
-  if (fe_is_null(k) || fe_is_null(v) || fe_is_null(mask) ||
+  fe_dtype t = fe_x_type(g->q);
+  MlirValue fresh[2] = {stored(g, g->k, &g->store[0]),
+                        stored(g, g->v, &g->store[1])};
+  MlirValue k =
+      restored(g, appended(g, fresh[0], FE_GQ_PAST_K, false), &g->store[0]);
+  MlirValue v =
+      restored(g, appended(g, fresh[1], FE_GQ_PAST_V, false), &g->store[1]);
+  MlirValue q = fe_x_cast(ir, g->q, fe_x_type(k)), mask = mask_of(g);
+  if (fe_is_null(q) || fe_is_null(k) || fe_is_null(v) || fe_is_null(mask) ||
       add_sink(g, &k, &v, &mask))
     return FE_FAILED;
   int64_t shown = fe_node_int(n, "qk_output", 0);
-  const MlirValue in[4] = {g->q, k, v, mask};
+  const MlirValue in[4] = {q, k, v, mask};
   const MlirNamedAttribute attrs[] = {
       fe_at_i64(ir, "q_num_heads", g->heads),
       fe_at_i64(ir, "kv_num_heads", g->kv_heads),
@@ -513,14 +442,13 @@ static fe_status in_parts(group_query *g, MlirValue *results) {
   MlirOperation op = fe_onnx(ir, "Attention", 4, in, 4, FE_COUNT(attrs), attrs);
   if (mlirOperationIsNull(op))
     return FE_FAILED;
-  results[0] = fe_result(op, 0);
-  if (n->n_out > 1)
-    results[1] = appended(g, g->k, PAST_K, true);
-  if (n->n_out > 2)
-    results[2] = appended(g, g->v, PAST_V, true);
+  results[0] = fe_x_cast(ir, fe_result(op, 0), t);
+  for (unsigned i = 0; i < 2 && i + 1 < n->n_out; ++i)
+    results[1 + i] =
+        appended(g, fresh[i], i ? FE_GQ_PAST_V : FE_GQ_PAST_K, true);
   if (n->n_out > 3) {
-    MlirValue qk =
-        fe_x_slice(ir, fe_result(op, 3), 3, fe_x_int(ir, 0), g->total);
+    MlirValue qk = fe_x_cast(ir, fe_result(op, 3), t);
+    qk = fe_x_slice(ir, qk, 3, fe_x_int(ir, 0), g->total);
     // Scores that are hidden are shown as zeros.
     results[3] = shown == 2 ? qk
                             : FE_X(ir, "Where", g->may, qk,
@@ -529,14 +457,17 @@ static fe_status in_parts(group_query *g, MlirValue *results) {
   return FE_OK;
 }
 
-static fe_status expand_group_query(fe_node *n, MlirValue *results) {
+fe_status fe_group_query(fe_node *n, const MlirValue in[FE_GQ_INPUTS],
+                         bool keep, MlirValue *results) {
   group_query g = {.n = n,
+                   .in = in,
+                   .keep = keep,
                    .heads = fe_node_int(n, "num_heads", 0),
                    .kv_heads = fe_node_int(n, "kv_num_heads", 0)};
   if (g.heads <= 0 || g.kv_heads <= 0 || g.heads % g.kv_heads)
     return fe_node_error(n, NULL,
                          "num_heads must be a multiple of kv_num_heads");
-  if (fe_is_null(fe_node_in(n, SEQLENS)) || fe_is_null(fe_node_in(n, TOTAL)))
+  if (fe_is_null(in[FE_GQ_SEQLENS]) || fe_is_null(in[FE_GQ_TOTAL]))
     return fe_node_error(n, NULL,
                          "seqlens_k and total_sequence_length must be there");
   bool sliding = fe_node_int(n, "sliding_window_cache", 0) != 0;
@@ -544,15 +475,15 @@ static fe_status expand_group_query(fe_node *n, MlirValue *results) {
       (sliding && check_window(&g)) || unpack(&g))
     return FE_FAILED;
   read_lengths(&g);
-  g.q = normalized(&g, g.q, g.heads, Q_NORM, "q_norm_epsilon");
-  g.k = normalized(&g, g.k, g.kv_heads, K_NORM, "k_norm_epsilon");
+  g.q = normalized(&g, g.q, g.heads, FE_GQ_Q_NORM, "q_norm_epsilon");
+  g.k = normalized(&g, g.k, g.kv_heads, FE_GQ_K_NORM, "k_norm_epsilon");
   if (fe_is_null(g.q) || fe_is_null(g.k) || rotate(&g))
     return FE_FAILED;
   if (!in_one_kernel(&g, results)) {
-    if (sliding || g.store[0].quantized || g.store[1].quantized)
-      return fe_node_error(n, "use caches of floats for the whole sequence",
-                           "quantized or sliding caches need heads of known "
-                           "size and give no scores");
+    if (sliding)
+      return fe_node_error(n, "use caches that hold the whole sequence",
+                           "sliding caches need heads of known size and give "
+                           "no scores");
     if (in_parts(&g, results))
       return FE_FAILED;
   }
@@ -561,12 +492,16 @@ static fe_status expand_group_query(fe_node *n, MlirValue *results) {
       return FE_FAILED;
   return FE_OK;
 }
+
+static fe_status expand_group_query(fe_node *n, MlirValue *results) {
+  MlirValue in[FE_GQ_INPUTS];
+  for (unsigned i = 0; i < FE_GQ_INPUTS; ++i)
+    in[i] = fe_node_in(n, i);
+  return fe_group_query(n, in, false, results);
+}
+
 //===-- Rows ----------------------------------------------------------------//
 
-static const fe_attr_def rotary_attrs[] = {
-    {"num_heads", FE_A_INT, "0"},   {"rotary_embedding_dim", FE_A_INT, "0"},
-    {"interleaved", FE_A_INT, "0"}, {"is_packed_batching", FE_A_INT, "0"},
-    {"scale", FE_A_FLOAT, "1"},     {0}};
 static const fe_attr_def group_attrs[] = {
     {"num_heads", FE_A_INT, NULL},
     {"kv_num_heads", FE_A_INT, NULL},
@@ -588,16 +523,6 @@ static const fe_attr_def group_attrs[] = {
     {0}};
 
 const fe_op_row fe_family_contrib_group_query[] = {
-    {.name = "RotaryEmbedding",
-     .domain = "com.microsoft",
-     .since = 1,
-     .inputs = "input:T, position_ids:M, cos_cache:T, sin_cache:T",
-     .outputs = "output:T",
-     .types = "T=float;M=i64",
-     .attrs = rotary_attrs,
-     .flags = FE_FUNCTION,
-     .expand = expand_rotary,
-     .limits = "no packed batches"},
     {.name = "GroupQueryAttention",
      .domain = "com.microsoft",
      .since = 1,
@@ -611,6 +536,5 @@ const fe_op_row fe_family_contrib_group_query[] = {
      .attrs = group_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_group_query,
-     .limits = "quantized and sliding caches without qk_output; no caches of "
-               "float8"},
+     .limits = "sliding caches without qk_output; no caches of float8"},
     {0}};

@@ -1,5 +1,6 @@
 """ONNX Runtime's own operators: attention and embeddings."""
 import numpy as np
+from onnx import helper
 
 from draw import CONTRIB, T
 from families.attention import rotary_sizes
@@ -68,8 +69,23 @@ def attention(d):
                   unidirectional=d.pick(None, 0, 1), **given, **how)
 
 
+def one_by_one(d, t):
+    """One new row, pasts in buffers, of beams or not."""
+    heads, size, batch = d.integer(1, 3), d.pick(4, 8), d.integer(1, 4)
+    past, room = d.integer(1, 5), d.integer(1, 4)
+    rows = [small(d, t, batch, 1, heads * size) for _ in range(3)]
+    buffers = [small(d, t, batch, heads, past + room, size) for _ in range(2)]
+    mask = mask_of(d, batch, 1, past + 1, "keys")
+    beams = beams_of(d, batch, past + room)[0] if d.chance(.6) else None
+    return d.node([*rows, None, mask, None, *buffers, d.given(
+        np.array([past]), T.INT32), beams], outputs=3, num_heads=heads,
+        **common(d))
+
+
 def multi_head(d):
     t = d.type()
+    if d.chance(.2):
+        return one_by_one(d, t)
     heads, size = d.integer(1, 4), d.pick(1, 3, 8, 16)
     batch, rows, keys = d.integer(1, 3), d.integer(1, 7), d.integer(1, 7)
     hidden = heads * size
@@ -92,25 +108,41 @@ def multi_head(d):
     caches = [None, None]
     if past is not None:
         caches = [small(d, t, batch, heads, past, size) for _ in range(2)]
-    return d.node([q, k, v, bias, mask, added, *caches],
-                  outputs=3 if past is not None else 1, num_heads=heads,
-                  unidirectional=d.pick(None, 1) if rows == keys else None,
+    causal = d.pick(None, 1) if rows == keys else None
+    outputs, declared = 3 if past is not None else 1, []
+    if d.chance(.25) and not causal:
+        declared = [helper.make_tensor_type_proto(t, None)] * 4
+        outputs = 4 if past is not None else [1, 0, 0, 1]
+    return d.node([q, k, v, bias, mask, added, *caches], outputs=outputs,
+                  declared=declared, num_heads=heads, unidirectional=causal,
                   **common(d))
+
+
+def beams_of(d, batch, rows):
+    """How many beams the batch is of, and of which each row is."""
+    count = d.pick(*[n for n in range(1, batch + 1) if batch % n == 0])
+    return d.given(d.rng.integers(0, count, (batch // count, count, rows)),
+                   T.INT32), d.given(np.array([count]), T.INT32)
 
 
 def masked(d):
     """One new row, caches in buffers; of these the rows in use count."""
+    result = helper.make_tensor_type_proto(T.FLOAT, None)
     t = T.FLOAT
     d.types["T"] = t
-    heads, size, batch = d.integer(1, 4), d.pick(4, 8), d.integer(1, 3)
+    heads, size, batch = d.integer(1, 4), d.pick(4, 8), d.integer(1, 4)
     hidden = heads * size
+    shown = d.pick(None, None, 1)
+    how = dict(num_heads=heads, output_qk=shown, **common(d))
+    scores = dict(declared=[result] * 4, outputs=4) if shown else {}
     if d.chance(.4):  # keys of another sequence
         keys = d.integer(1, 6)
         mask = mask_of(d, batch, 1, keys, "keys")
         return d.node([small(d, t, batch, 1, hidden),
                        small(d, t, batch, heads, keys, size),
                        small(d, t, batch, heads, keys, size), mask],
-                      num_heads=heads, **common(d))
+                      **how, **(scores and dict(
+                          declared=[result] * 2, outputs=[1, 0, 0, 1])))
     past, room = d.integer(1, 5), d.integer(1, 4)
     mask = mask_of(d, batch, 1, past + 1, "keys")
     added = small(d, t, d.pick(1, batch), heads, 1, past + 1) \
@@ -118,51 +150,12 @@ def masked(d):
     buffers = [small(d, t, batch, heads, past + room, size) for _ in range(2)]
     bias = small(d, t, 3 * hidden) if d.chance(.5) else None
     q, k, v = (small(d, t, batch, 1, hidden) for _ in range(3))
+    beams, width = None, None
+    if d.chance(.4):
+        beams, width = beams_of(d, batch, past + room)
     return d.node([q, k, v, mask, added, *buffers, d.given(np.array([past]),
-                   T.INT32), None, None, bias], num_heads=heads, outputs=3,
-                  past_present_share_buffer=1, **common(d))
-
-
-def group_query(d):
-    t = d.type()
-    groups, size = d.integer(1, 3), d.pick(8, 16, 16)
-    heads, batch = groups * d.pick(1, 2, 4), d.integer(1, 3)
-    prompt = d.chance(.5)
-    rotary = size % 16 == 0 and d.chance(.5)
-    # ONNX Runtime wants one row, or one sequence, after a past.
-    rows = d.integer(1, 6) if prompt or batch == 1 else 1
-    past = np.zeros(batch, int) if prompt else d.rng.integers(0, 6, batch)
-    total = past + rows
-    longest = int(total.max())
-    q = small(d, t, batch, rows, heads * size)
-    k, v = (small(d, t, batch, rows, groups * size) for _ in range(2))
-    if d.chance(.3):
-        q, k, v = small(d, t, batch, rows, (heads + 2 * groups) * size), None, \
-            None
-    caches = [None, None]
-    if not prompt or d.chance(.5):
-        room = d.pick(int(past.max()), longest, longest + 3)
-        caches = [small(d, t, batch, groups, room, size) for _ in range(2)]
-    cos = sin = ids = None
-    if rotary:
-        angles = d.rng.uniform(-3, 3, (longest + 4, size // 2))
-        cos, sin = d.given(np.cos(angles), t), d.given(np.sin(angles), t)
-        if d.chance(.3):
-            ids = d.given(past[:, None] + np.arange(rows)[None])
-    bias = small(d, t, d.pick(1, batch), d.pick(1, heads), rows, longest) \
-        if d.chance(.3) else None
-    sink = small(d, t, heads) if d.chance(.25) else None
-    qk = d.pick(None, None, 0, 1, 2)
-    lengths = d.given(total - 1, T.INT32)
-    whole = d.given(np.array(d.pick([longest], longest)), T.INT32)
-    return d.node(
-        [q, k, v, *caches, lengths, whole, cos, sin, ids, bias, sink],
-        outputs=4 if qk else 3, spread="sum", num_heads=heads,
-        kv_num_heads=groups, do_rotary=int(rotary) or None, qk_output=qk,
-        rotary_interleaved=d.pick(None, 0, 1) if rotary else None,
-        scale=d.pick(None, None, .2), softcap=d.pick(None, None, 1.5),
-        local_window_size=d.pick(None, None, 1, 2, 4),
-        smooth_softmax=d.pick(None, 0, 1) if not sink else None)
+                   T.INT32), width, beams, bias], **(scores or dict(outputs=3)),
+                  past_present_share_buffer=1, **how)
 
 
 def quantized(d):
@@ -198,6 +191,29 @@ def rotary(d):
     return d.node([x, d.given(at), cos, sin], spread="sum",
                   num_heads=heads if part else None, rotary_embedding_dim=part,
                   interleaved=d.pick(None, 0, 1), scale=d.pick(None, 1.0))
+
+
+def multi_rotary(d):
+    t = d.type()
+    batch, heads, length = d.integer(1, 3), d.integer(1, 3), d.integer(1, 5)
+    sections = [d.integer(0, 4) for _ in range(3)]
+    sections[d.integer(0, 2)] += 1
+    half = sum(sections)
+    part = d.chance(.3)
+    size = 2 * half + (d.pick(1, 4) if part else 0)
+    flat = part or d.chance(.5)
+    x = d.tensor(t, [batch, length, heads * size] if flat else
+                 [batch, heads, length, size], special=0)
+    limit = d.integer(1, 9)
+    at = d.given(d.rng.integers(0, limit, (3, batch, length)))
+    cos, sin = (d.tensor(t, [limit, half], -1, 1) for _ in range(2))
+    layout = d.pick(None, 0, 1)
+    if layout and max(3 * sections[1] - 2, 3 * sections[2] - 1) > half:
+        layout = 0  # the columns of a stream would not all be there
+    return d.node([x, at, cos, sin], spread="sum", mrope_section=sections,
+                  mrope_layout=layout, interleaved=d.pick(None, 0, 1),
+                  num_heads=heads if flat else None,
+                  rotary_embedding_dim=2 * half if part else None)
 
 
 def embedding(d, table, vector, numbers=()):
@@ -238,6 +254,6 @@ def quantized_embed(d):
 
 OPS = {"Attention": attention, "MultiHeadAttention": multi_head,
        "DecoderMaskedMultiHeadAttention": masked,
-       "GroupQueryAttention": group_query, "QAttention": quantized,
-       "RotaryEmbedding": rotary, "EmbedLayerNormalization": embed,
+       "QAttention": quantized, "RotaryEmbedding": rotary,
+       "MRotaryEmbedding": multi_rotary, "EmbedLayerNormalization": embed,
        "QEmbedLayerNormalization": quantized_embed}
