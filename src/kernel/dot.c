@@ -38,8 +38,10 @@ fe_dot fe_dot_choose(const fe_target *t, unsigned *numbers) {
   return t->dot_u8s8 ? FE_DOT_U8S8 : FE_DOT_S16;
 }
 
-fe_dot fe_dot_choose_bytes(const fe_target *t) {
-  return t->dot_u8s8 ? FE_DOT_U8S8 : t->dot_s16 ? FE_DOT_S16 : FE_DOT_NONE;
+fe_dot fe_dot_choose_bytes(const fe_target *t, bool signed_bytes) {
+  if (t->dot_u8s8 && signed_bytes)
+    return FE_DOT_U8S8;
+  return t->dot_s16 ? FE_DOT_S16 : FE_DOT_NONE;
 }
 
 MlirValue fe_intrinsic(fe_ir *ir, const char *name, unsigned n,

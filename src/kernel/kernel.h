@@ -180,8 +180,9 @@ MlirValue fe_vdot(const fe_gen *g, fe_dot dot, MlirValue a, MlirValue b,
 
 /// Images of bytes are multiplied by words, four channels or taps each.
 #define FE_DOT_BYTES 4
-/// How that is best done; FE_DOT_NONE: floats of the same numbers are faster.
-fe_dot fe_dot_choose_bytes(const fe_target *t);
+/// How that is best done where all weights are signed bytes, or else have 16
+/// bits; FE_DOT_NONE: floats of the same numbers are faster.
+fe_dot fe_dot_choose_bytes(const fe_target *t, bool signed_bytes);
 /// Words of weights for one of the image: FE_DOT_U8S8 takes one of four signed
 /// bytes; FE_DOT_S16 two of two numbers of 16 bits, those for bytes 0 and 2
 /// before those for 1 and 3.

@@ -8,9 +8,8 @@
 // next, in the same blocks of channels as those of floats.
 //
 // The kernel multiplies unsigned bytes x by weights w and knows no zero points.
-// Weights are less theirs already; where they must be signed bytes
-// (FE_DOT_U8S8), they may not fit. x is u, or u - 128 where it is signed; with
-// z its zero point as an unsigned byte
+// Weights are less theirs already: signed bytes, or numbers of 16 bits. x is u,
+// or u - 128 where it is signed; with z its zero point as an unsigned byte
 //
 //   sum (u - z) w = sum u w - z sum w
 //
@@ -34,10 +33,8 @@ typedef struct byte_conv {
   bool depthwise; // one filter per channel: krnl.depthwise_bytes
 } byte_conv;
 
-static bool fits(const fe_layout_conv_op *c) {
+static bool has_signed_bytes(const fe_layout_conv_op *c) {
   const fe_conv_shape *s = &c->shape;
-  if (s->dot != FE_DOT_U8S8)
-    return true;
   int64_t n = s->out_channels * s->channels * s->kernel[0] * s->kernel[1];
   for (int64_t i = 0; i < n; ++i)
     if (!(c->weights[i] >= -128 && c->weights[i] <= 127))
@@ -50,24 +47,25 @@ static bool read(fe_layout *l, byte_conv *b) {
   const fe_q_conv *q = &b->q;
   fe_layout_conv_op *c = &b->c;
   fe_conv_shape *s = &c->shape;
-  fe_dot dot = fe_dot_choose_bytes(l->target);
-  if (dot == FE_DOT_NONE || !fe_image_dims_any(l->ir, q->x, &c->in) ||
+  if (!fe_image_dims_any(l->ir, q->x, &c->in) ||
       !fe_image_dims_any(l->ir, fe_result(q->op, 0), &c->out) ||
       q->d.rank != c->in.rank ||
       !fe_layout_window_of(l, q->op, &c->in, q->dims + 2, &c->win))
     return false;
   if (!fe_layout_conv_shape(c, fe_attr_i64(q->op, "group", 1)))
     return false;
-  s->dot = dot;
   c->weights = q->weights;
   b->zero = (int64_t)q->x_zero + (q->is_signed ? 128 : 0);
   b->depthwise = s->groups > 1 && s->channels == 1 &&
                  s->groups == s->out_channels && s->kernel[1] <= MAX_TAPS;
   if (s->groups > 1 && s->channels == 1 && !b->depthwise)
     return false; // the kernel's groups are whole blocks
-  return s->channels * s->kernel[0] * s->kernel[1] >= MIN_PRODUCTS &&
-         q->dims[0] == s->out_channels && q->dims[1] == s->channels &&
-         fits(c) && (b->depthwise || fe_layout_fit_groups(l, c));
+  if (q->dims[0] != s->out_channels || q->dims[1] != s->channels)
+    return false;
+  s->dot = fe_dot_choose_bytes(l->target, has_signed_bytes(c));
+  return s->dot != FE_DOT_NONE &&
+         s->channels * s->kernel[0] * s->kernel[1] >= MIN_PRODUCTS &&
+         (b->depthwise || fe_layout_fit_groups(l, c));
 }
 
 bool fe_layout_takes_bytes(fe_ir *ir, const fe_target *t, const fe_q_conv *q) {
