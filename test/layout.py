@@ -198,6 +198,24 @@ def upsample(n, x):
     return n.op("Sigmoid", d)
 
 
+def spread(n, x):
+    """Transposed convolutions whose kernel is their stride."""
+    a = n.conv(x, 24, 24, 1, 1)
+    b = n.transposed(a, 24, 24, 2, 2, strides=[2, 2])
+    b = n.op("Mul", b, n.op("Erf", b))
+    c = n.op("MaxPool", b, kernel_shape=[3, 3], strides=[3, 3])
+    c = n.transposed(c, 24, 24, 3, 3, strides=[3, 3], bias=False)
+    d = n.op("Relu", n.op("Add", c, b))
+    d = n.op("Mul", n.transposed(d, 24, 36, 1, 3, strides=[1, 3]),
+             n.floats(36, 1, 1))
+    return n.transposed(d, 36, 16, 1, 1)
+
+
+def spread_row(n, x):
+    a = n.transposed(n.conv(x, 24, 40, 3), 40, 20, 4, strides=[4])
+    return n.op("Sigmoid", a)
+
+
 def rows(n, x):
     a = n.op("Relu", n.conv(x, 24, 40, 3, pads=[1, 1]))
     b = n.conv(a, 40, 40, 5, group=40, pads=[2, 2], strides=[2])
@@ -238,7 +256,8 @@ CASES = [
     (attention_of_pixels, 24, (11, 20)), (dense, 24, (15, 16)),
     (odd_concat, 24, (8, 33)), (joined, 24, (12, 18)), (groups, 24, (14, 14)), (pools, 24, (33, 29)),
     (averages, 24, (38, 45)), (spelled, 24, (13, 22)),
-    (same, 24, (13, 31)), (upsample, 24, (7, 9)), (rows, 24, (50,)),
+    (same, 24, (13, 31)), (upsample, 24, (7, 9)),
+    (spread, 24, (6, 21)), (spread, 24, (3, 3)), (spread_row, 24, (31,)), (rows, 24, (50,)),
 ]
 
 

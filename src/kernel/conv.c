@@ -50,7 +50,8 @@ typedef struct conv {
   unsigned lanes;
   // Channels are words where the input is bytes.
   int64_t channels, groups, blocks, full_blocks, rest;
-  int64_t in_block; // channels of a block of the input
+  int64_t spread[2]; // pixels of the result for each of the window's: 1, 1
+  int64_t in_block;  // channels of a block of the input
   // Groups that are not whole blocks (fe_conv_spans); `channels` is then what a
   // panel's weights have room for. 0: they are.
   int64_t group_in, group_out, out_channels;
@@ -311,13 +312,30 @@ static void taps(conv *c, int64_t n, MlirValue in, MlirValue w,
   }
 }
 
+/// Whether blocks of output channels are pixels of the result (`interleave`).
+static bool is_spread(const conv *c) {
+  return c->spread[0] != 1 || c->spread[1] != 1;
+}
+
 static fe_coords coords_of(const conv *c, MlirValue block, MlirValue y,
                            MlirValue x) {
   fe_ir *ir = c->g.ir;
+  int64_t blocks = c->blocks;
+  MlirValue size[2] = {c->win.out_size[0], c->win.out_size[1]};
+  if (is_spread(c)) {
+    blocks /= c->spread[0] * c->spread[1];
+    MlirValue phase = fe_divu(ir, block, fe_index(ir, blocks));
+    MlirValue across = fe_index(ir, c->spread[1]);
+    block = fe_remu(ir, block, fe_index(ir, blocks));
+    y = fe_add(ir, times(ir, y, c->spread[0]), fe_divu(ir, phase, across));
+    x = fe_add(ir, times(ir, x, c->spread[1]), fe_remu(ir, phase, across));
+    for (unsigned i = 0; i < 2; ++i)
+      size[i] = times(ir, size[i], c->spread[i]);
+  }
   fe_coords at = {{c->image, block, y, x, fe_index(ir, 0)}, {NULL}};
-  MlirValue flat = fe_add(ir, times(ir, c->image, c->blocks), block);
-  flat = fe_add(ir, fe_mul(ir, flat, c->win.out_size[0]), y);
-  flat = fe_add(ir, fe_mul(ir, flat, c->win.out_size[1]), x);
+  MlirValue flat = fe_add(ir, times(ir, c->image, blocks), block);
+  flat = fe_add(ir, fe_mul(ir, flat, size[0]), y);
+  flat = fe_add(ir, fe_mul(ir, flat, size[1]), x);
   at.flat = times(ir, flat, c->lanes);
   return at;
 }
@@ -446,7 +464,8 @@ static void plan_results(conv *c) {
   int64_t steps = c->channels * w->kernel[0] * w->kernel[1];
   bool known = w->out[0] != FE_DYN && w->out[1] != FE_DYN;
   int64_t bytes = known ? w->out[0] * w->out[1] * c->blocks * c->lanes * 4 : 0;
-  if (c->dot || t->pattern || t->m < 4 || steps > lines * RESULT_STEPS ||
+  if (c->dot || is_spread(c) || t->pattern || t->m < 4 ||
+      steps > lines * RESULT_STEPS ||
       (known && bytes < (int64_t)c->g.target->l2_bytes / 2))
     return;
   c->results_lines = (lines + steps - 1) / steps;
@@ -646,7 +665,8 @@ static void choose(conv *c) {
                                : c->channels * c->groups)
             : FE_DYN;
   bool stays = known && image + row * nk < (int64_t)t->l2_bytes * 85 / 100;
-  if (fe_window_is_flat(w) && !epilogue_needs_rows(&c->epilogue))
+  if (fe_window_is_flat(w) && !epilogue_needs_rows(&c->epilogue) &&
+      !is_spread(c))
     fe_window_flatten(ir, w);
   unsigned m = tile_rows(c, nk);
   int64_t tiles = fe_window_static_tiles(w, m);
@@ -713,8 +733,9 @@ static void extent(conv *c, unsigned in, MlirAffineExpr *items,
   fe_ir *ir = c->g.ir;
   unsigned dest = c->g.n_args - 1;
   MlirAffineExpr n = fe_gen_dim(&c->g, in, 0);
-  MlirAffineExpr h = fe_gen_dim(&c->g, dest, 2);
-  MlirAffineExpr w = fe_gen_dim(&c->g, dest, 3), parts = fe_dim_const(ir, 1);
+  unsigned image = is_spread(c) ? in : dest; // of the window's pixels
+  MlirAffineExpr h = fe_gen_dim(&c->g, image, 2);
+  MlirAffineExpr w = fe_gen_dim(&c->g, image, 3), parts = fe_dim_const(ir, 1);
   MlirAffineExpr pixels = fe_dim_mul(h, w);
   int64_t nk = c->panels.main ? c->panels.panel : c->panels.last;
   unsigned m = tile_rows(c, nk);
@@ -786,7 +807,9 @@ fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
   c->flip = fe_attr_i64(g->root, "signed", 0);
   c->plain = fe_rank(g->arg[in]) == 4;
   c->lanes = (unsigned)fe_static_dim(g->dest, 4);
-  c->blocks = fe_static_dim(g->dest, 1);
+  c->spread[0] = c->spread[1] = 1;
+  fe_attr_i64s(g->root, "interleave", c->spread, 2);
+  c->blocks = fe_static_dim(g->dest, 1) * c->spread[0] * c->spread[1];
   c->channels = fe_attr_i64(g->root, "channels", 0);
   c->groups = fe_attr_i64(g->root, "groups", 1);
   c->in_block = c->plain ? 1 : fe_static_dim(g->arg[in], 4);
@@ -817,6 +840,11 @@ fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
   c->weights = g->flat[weights];
   c->bias = g->flat[bias];
   fe_window_read(ir, g->root, g->arg[in], g->dest, &c->win);
+  if (is_spread(c)) // a window of one pixel, without padding
+    for (unsigned i = 0; i < 2; ++i) {
+      c->win.out[i] = c->win.in[i];
+      c->win.out_size[i] = c->win.in_size[i];
+    }
   choose(c);
   if (schedule(c) != FE_OK)
     return fe_gen_abandon(g);

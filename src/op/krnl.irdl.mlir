@@ -62,6 +62,10 @@ irdl.dialect @krnl {
   // [full blocks of input channels][R][S][b][p*b], then the remaining input
   // channels as [R][S][rest][p*b]; of plain input all: [C][R][S][p*b].
   // Output channels at or above K have zero weights and bias. Bias: [K/b][b].
+  //
+  // With an attribute interleave = [s, t] the window has one pixel, and output
+  // channels are s * t groups of whole blocks: pixel (y, x) of group i * t + j
+  // is pixel (y * s + i, x * t + j) of the result (krnl.interleave behind it).
   irdl.operation @conv {
     %input = irdl.base "!builtin.tensor"
     %weights = irdl.base "!builtin.tensor"

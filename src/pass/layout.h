@@ -66,6 +66,10 @@ typedef struct fe_layout_conv_op {
   fe_layout_window win;
   fe_conv_shape shape;
   const fe_float_at *weights, *bias; // bias NULL: none
+  /// Not NULL: groups of channels are pixels of this result (the attribute
+  /// interleave of krnl.conv), `spread` of them each way.
+  const fe_image_dims *spread_out;
+  int64_t spread[2];
 } fe_layout_conv_op;
 /// Fills in `shape` from in, out and win; false: the groups do not divide the
 /// channels.

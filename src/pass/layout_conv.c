@@ -317,13 +317,18 @@ MlirValue fe_layout_conv_root(fe_layout *l, MlirValue x, conv_op *c) {
                                 fe_at_i64(ir, "groups", s->groups),
                                 fe_at_i64(ir, "panel", panel),
                                 fe_at_i64(ir, "out_channels", s->out_channels)};
+  if (c->spread_out) { // groups of the convolution itself: 1
+    attrs[FE_COUNT(attrs) - 1] = fe_at_i64s(ir, "interleave", 2, c->spread);
+    return fe_layout_root(l, "krnl.conv", 3, in, c->spread_out, FE_COUNT(attrs),
+                          attrs);
+  }
   // The last one tells that groups are not whole blocks.
   unsigned n_attrs = FE_COUNT(attrs) - !fe_conv_spans(l->target, s);
   return fe_layout_root(l, "krnl.conv", 3, in, &c->out, n_attrs, attrs);
 }
 
 bool fe_layout_conv(fe_layout *l, MlirOperation op) {
-  conv_op c;
+  conv_op c = {0};
   if (!read(l, op, &c))
     return false;
   MlirValue x = fe_operand(op, 0);

@@ -92,6 +92,18 @@ static float *deal_out(fe_layout *l, const transposed *t, int64_t padded) {
   return out;
 }
 
+/// Whether every pixel of the input gives stride^2 pixels of its own, and the
+/// result is all of those: the convolution puts them there itself.
+static bool is_spread(fe_ir *ir, const transposed *t) {
+  bool all = true;
+  for (unsigned i = 0; i < 2; ++i)
+    all &= t->taps[i] == 1 && !t->win.pad[i] &&
+           mlirAffineExprEqual(
+               t->out.size[i],
+               fe_dim_mul(t->in.size[i], fe_dim_const(ir, t->win.stride[i])));
+  return all;
+}
+
 bool fe_layout_conv_transpose(fe_layout *l, MlirOperation op) {
   fe_ir *ir = l->ir;
   transposed t;
@@ -121,6 +133,13 @@ bool fe_layout_conv_transpose(fe_layout *l, MlirOperation op) {
     if (i % padded < t.out_channels)
       bias[i] = t.bias[i % padded];
   c.bias = (const fe_float_at *)bias;
+  if (is_spread(ir, &t)) {
+    c.spread_out = &t.out;
+    memcpy(c.spread, w->stride, sizeof c.spread);
+    fe_layout_replace(l, fe_result(op, 0),
+                      fe_layout_conv_root(l, fe_operand(op, 0), &c));
+    return true;
+  }
   MlirValue v = fe_layout_conv_root(l, fe_operand(op, 0), &c);
   MlirNamedAttribute attrs[] = {fe_at_i64s(ir, "strides", 2, w->stride),
                                 fe_at_i64s(ir, "starts", 2, w->pad)};
