@@ -95,6 +95,12 @@ MlirValue fe_index_scalar(fe_lower *l, MlirValue value);
 
 /// Value of a size that is constant.
 bool fe_size_known(MlirValue size, int64_t *out);
+/// 64 bits that, unsigned, grow from the best entry to the worst: value v of
+/// type t, then index, of 32 bits. NaN is the worst, both zeros are equal.
+MlirValue fe_order_key(fe_ir *ir, fe_dtype t, MlirValue v, MlirValue index,
+                       bool largest);
+bool fe_order_has_key(fe_dtype t);                  // whether there is room
+MlirValue fe_order_index(fe_ir *ir, MlirValue key); // i64
 /// All sizes of a lowered tensor.
 void fe_sizes_of(fe_lower *l, MlirValue v, MlirValue *sizes);
 /// tensor.empty of t's storage type.

@@ -32,6 +32,26 @@ for t in np.float64, np.int64, np.int32, np.float16:
 f.case("TopK", [np.array([200, 3, 255, 9], np.uint8), k(2)], outputs=2,
        reference="onnx")
 f.case("TopK", [n(1, 3000), k(3000)], outputs=2)
+# Many of a long row are sorted by their bytes: equal elements, both zeros,
+# bytes that are all the same, K known and not, rows along memory and across it.
+signed_zeros = np.where(f.integers(0, 2, 3, 700), 0.0, -0.0).astype(np.float32)
+signed_zeros[:, ::3] = f.integers(-2, 3, 3, 234)
+for largest in 0, 1:
+    for x, axis, count in (n(3, 700), 1, 100), (n(700, 3), 0, 700), \
+            (n(2, 300, 5), 1, 10), (signed_zeros, 1, 400), \
+            (f.integers(-5, 5, 2, 999, dtype=np.float32), 1, 500), \
+            (n(130, 256), 1, 8), (n(1, 257) * 1e-42, 1, 200), \
+            (np.full((2, 300), 7, np.float32), 1, 300):
+        for constants in ((), [1]):
+            f.case("TopK", [x.astype(np.float32), k(count)], axis=axis,
+                   largest=largest, outputs=2, constants=constants,
+                   dynamic=[0])
+    for t in np.float64, np.int64, np.int32:
+        f.case("TopK", [(f.integers(-9999, 9999, 2, 500) * 100003).astype(t),
+                        k(333)], outputs=2, largest=largest)
+    for t in np.float16, np.uint8, np.int8, np.uint16, np.int16, np.uint32:
+        f.case("TopK", [f.integers(-9999, 9999, 2, 500).astype(t), k(333)],
+               outputs=2, largest=largest, reference="onnx")
 f.case("TopK", [n(4, 9)], opset=9, k=3, outputs=2)
 f.refused("TopK", [n(4, 9), k(10)], outputs=2, constants=[1])
 f.refused("TopK", [n(4, 9), k(10)], outputs=2, run_time=True)

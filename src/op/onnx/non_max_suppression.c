@@ -4,10 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Method: classes of images are independent, so they are the parallel extent.
-// The candidates form a heap; the best one that is left is taken unless it
-// overlaps one taken before, until there are enough. Equal scores: the first
-// one. What is chosen goes to a scratch list per class; main reads the total,
-// and a second kernel writes the rows of the result.
+// The candidates form a heap of keys (score, then number); the best one that is
+// left is taken unless it overlaps one taken before, until there are enough.
+// Those taken are kept as planes of sides and areas, to compare with 16 at
+// once. Equal scores: the first one. What is chosen goes to a scratch list per
+// class; main reads the total, and a second kernel writes the rows of the
+// result.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -41,6 +43,9 @@ typedef struct box {
   MlirValue low[2], high[2], area;
 } box;
 
+#define FE_AT_ONCE 16   // boxes that are compared with one
+enum { FE_PLANES = 5 }; // lows, highs, area
+
 /// Box i of image b of the kernel's input.
 static box read_box(fe_kernel *k, MlirValue b, MlirValue i, bool centered) {
   fe_ir *ir = k->l->ir;
@@ -65,9 +70,10 @@ static box read_box(fe_kernel *k, MlirValue b, MlirValue i, bool centered) {
 }
 
 /// Intersection over union above the threshold; never for boxes without area.
+/// Numbers, or vectors of them.
 static MlirValue overlaps(fe_ir *ir, const box *a, const box *b,
                           MlirValue threshold) {
-  MlirValue zero = fe_float(ir, ir->f32, 0), side[2];
+  MlirValue zero = fe_float(ir, mlirValueGetType(a->area), 0), side[2];
   for (unsigned d = 0; d < 2; ++d)
     side[d] = fe_max(ir, zero,
                      fe_sub(ir, fe_min(ir, a->high[d], b->high[d]),
@@ -91,63 +97,45 @@ static MlirValue setting(fe_kernel *k, const MlirValue *place, unsigned i,
   return fe_load(ir, place[i], 1, &zero);
 }
 
-/// The heap of one class: box numbers in out[2][batch][class][..].
+/// What is kept of one class: its keys in out[2][batch][class][..], and the
+/// planes of boxes that are taken in out[3][batch][class][..].
 typedef struct heap {
   fe_kernel *k;
   MlirValue at[2]; // batch, class
+  MlirValue plane; // elements
 } heap;
 
 static MlirValue entry(const heap *h, MlirValue i) {
-  MlirValue at[3] = {h->at[0], h->at[1], i};
-  return fe_load(h->k->l->ir, h->k->out[2], 3, at);
+  return fe_load(h->k->l->ir, h->k->out[2], FE_IDX(h->at[0], h->at[1], i));
 }
 
-static void set_entry(const heap *h, MlirValue i, MlirValue box) {
-  MlirValue at[3] = {h->at[0], h->at[1], i};
-  fe_store(h->k->l->ir, box, h->k->out[2], 3, at);
+static void set_entry(const heap *h, MlirValue i, MlirValue key) {
+  fe_store(h->k->l->ir, key, h->k->out[2], FE_IDX(h->at[0], h->at[1], i));
 }
 
-static MlirValue score_of(const heap *h, MlirValue box) {
+/// Puts the key, which belongs at `start` or below, where it belongs in the
+/// heap of `size`.
+static void sift(const heap *h, MlirValue start, MlirValue size,
+                 MlirValue key) {
   fe_ir *ir = h->k->l->ir;
-  MlirValue at[3] = {h->at[0], h->at[1], fe_to_index(ir, box)};
-  return fe_load(ir, h->k->in[1], 3, at);
-}
-
-/// Whether box a is to be taken before box b.
-static MlirValue before(const heap *h, MlirValue a, MlirValue b) {
-  fe_ir *ir = h->k->l->ir;
-  MlirValue x = score_of(h, a), y = score_of(h, b);
-  return fe_or(ir, fe_cmp(ir, FE_GT, x, y),
-               fe_and(ir, fe_cmp(ir, FE_EQ, x, y), fe_cmp(ir, FE_LT, a, b)));
-}
-
-/// Lets the entry at `start` sink until no child is before it.
-static void sift(const heap *h, MlirValue start, MlirValue size) {
-  fe_ir *ir = h->k->l->ir;
-  MlirValue one = fe_index(ir, 1);
+  MlirValue one = fe_index(ir, 1), zero = fe_index(ir, 0);
+  MlirValue end = fe_max(ir, fe_sub(ir, size, one), zero);
   fe_region w = fe_while_begin(ir, 1, &start);
-  MlirValue i = fe_block_arg(w.body, 0);
-  MlirValue left = fe_add(ir, fe_add(ir, i, i), one);
-  fe_while_do(ir, &w, fe_cmp(ir, FE_LT, left, size), 1, &i);
-  i = fe_block_arg(w.body, 0);
-  left = fe_add(ir, fe_add(ir, i, i), one);
-  MlirValue right = fe_add(ir, left, one), first = entry(h, left);
-  fe_region two =
-      fe_if_begin(ir, fe_cmp(ir, FE_LT, right, size), 1, &ir->i1, true);
-  MlirValue is_right = before(h, entry(h, right), first);
-  fe_if_else(ir, &two, 1, &is_right);
-  MlirValue no = fe_int(ir, ir->i1, 0);
-  fe_if_end(ir, &two, 1, &no);
-  MlirValue child = fe_select(ir, fe_result(two.op, 0), right, left);
-  MlirValue mine = entry(h, i), other = entry(h, child);
-  MlirValue sinks = before(h, other, mine);
-  fe_region swap = fe_if_begin(ir, sinks, 1, &ir->index, true);
-  set_entry(h, i, other);
-  set_entry(h, child, mine);
-  fe_if_else(ir, &swap, 1, &child);
-  fe_if_end(ir, &swap, 1, &size); // ends the loop
-  MlirValue next = fe_result(swap.op, 0);
+  MlirValue at = fe_block_arg(w.body, 0);
+  MlirValue child = fe_add(ir, fe_add(ir, at, at), one);
+  MlirValue left = fe_min(ir, child, end);
+  MlirValue right = fe_min(ir, fe_add(ir, child, one), end);
+  MlirValue a = entry(h, left), b = entry(h, right);
+  MlirValue take = fe_cmpu(ir, FE_LT, b, a), first = fe_minu(ir, a, b);
+  MlirValue to[3] = {at, fe_select(ir, take, right, left), first};
+  fe_while_do(ir, &w,
+              fe_and(ir, fe_cmp(ir, FE_LT, child, size),
+                     fe_cmpu(ir, FE_LT, first, key)),
+              3, to);
+  set_entry(h, fe_block_arg(w.body, 0), fe_block_arg(w.body, 2));
+  MlirValue next = fe_block_arg(w.body, 1);
   fe_while_end(ir, &w, 1, &next);
+  set_entry(h, fe_result(w.op, 0), key);
 }
 
 /// Puts the boxes above the least score into the heap; gives their number.
@@ -157,41 +145,70 @@ static MlirValue fill(const heap *h, MlirValue least) {
   MlirValue n = fe_dim(ir, h->k->in[1], 2);
   fe_region all = fe_for_begin(ir, zero, n, one, 1, &zero);
   MlirValue size = fe_block_arg(all.body, 1);
-  MlirValue box = fe_convert(ir, all.iv, ir->i64, false, false);
-  set_entry(h, size, box); // overwritten when it does not count
+  MlirValue score =
+      fe_load(ir, h->k->in[1], FE_IDX(h->at[0], h->at[1], all.iv));
+  // overwritten when it does not count
+  set_entry(h, size, fe_order_key(ir, FE_F32, score, all.iv, true));
   MlirValue next = fe_add(ir, size, one);
   if (!fe_is_null(least))
-    next =
-        fe_select(ir, fe_cmp(ir, FE_GT, score_of(h, box), least), next, size);
+    next = fe_select(ir, fe_cmp(ir, FE_GT, score, least), next, size);
   fe_for_end(ir, &all, 1, &next);
   size = fe_result(all.op, 0);
   MlirValue parents = fe_divu(ir, size, fe_index(ir, 2));
   fe_region order = fe_loop(ir, parents);
-  sift(h, fe_sub(ir, fe_sub(ir, parents, order.iv), one), size);
+  MlirValue from = fe_sub(ir, fe_sub(ir, parents, order.iv), one);
+  sift(h, from, size, entry(h, from));
   fe_loop_end(ir, &order);
   return size;
 }
 
+/// Where plane p has box i.
+static MlirValue in_plane(const heap *h, unsigned p, MlirValue i) {
+  fe_ir *ir = h->k->l->ir;
+  return fe_add(ir, fe_mul(ir, h->plane, fe_index(ir, p)), i);
+}
+
+/// Boxes that are not there have no area and so overlap nothing.
+static void clear_areas(const heap *h) {
+  fe_ir *ir = h->k->l->ir;
+  fe_region r = fe_loop(ir, h->plane);
+  fe_store(ir, fe_float(ir, ir->f32, 0), h->k->out[3],
+           FE_IDX(h->at[0], h->at[1], in_plane(h, FE_PLANES - 1, r.iv)));
+  fe_loop_end(ir, &r);
+}
+
+static void members(box *b, MlirValue *member[FE_PLANES]) {
+  MlirValue *all[FE_PLANES] = {&b->low[0], &b->low[1], &b->high[0], &b->high[1],
+                               &b->area};
+  for (unsigned i = 0; i < FE_PLANES; ++i)
+    member[i] = all[i];
+}
+
 /// Whether the box overlaps one of the first `count` that are chosen.
-static MlirValue is_covered(const heap *h, MlirValue box_number,
-                            MlirValue count, MlirValue threshold,
-                            bool centered) {
+static MlirValue is_covered(const heap *h, const box *one_box, MlirValue count,
+                            MlirValue threshold) {
   fe_kernel *k = h->k;
   fe_ir *ir = k->l->ir;
-  MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
-  box mine = read_box(k, h->at[0], fe_to_index(ir, box_number), centered);
-  MlirValue init[2] = {zero, fe_int(ir, ir->i1, 0)};
+  box mine = *one_box, theirs;
+  MlirValue *my[FE_PLANES], *their[FE_PLANES];
+  members(&mine, my);
+  members(&theirs, their);
+  for (unsigned p = 0; p < FE_PLANES; ++p)
+    *my[p] = fe_splat(ir, *my[p], FE_AT_ONCE);
+  threshold = fe_splat(ir, threshold, FE_AT_ONCE);
+  MlirValue init[2] = {fe_index(ir, 0), fe_int(ir, ir->i1, 0)};
   fe_region w = fe_while_begin(ir, 2, init);
   MlirValue state[2] = {fe_block_arg(w.body, 0), fe_block_arg(w.body, 1)};
   MlirValue go =
       fe_and(ir, fe_cmp(ir, FE_LT, state[0], count), fe_not(ir, state[1]));
   fe_while_do(ir, &w, go, 2, state);
   MlirValue i = fe_block_arg(w.body, 0);
-  MlirValue at[3] = {h->at[0], h->at[1], i};
-  MlirValue other = fe_to_index(ir, fe_load(ir, k->out[0], 3, at));
-  box theirs = read_box(k, h->at[0], other, centered);
-  MlirValue next[2] = {fe_add(ir, i, one),
-                       overlaps(ir, &theirs, &mine, threshold)};
+  for (unsigned p = 0; p < FE_PLANES; ++p)
+    *their[p] = fe_vload(ir, FE_AT_ONCE, k->out[3],
+                         FE_IDX(h->at[0], h->at[1], in_plane(h, p, i)));
+  MlirValue which = overlaps(ir, &theirs, &mine, threshold);
+  MlirValue next[2] = {fe_add(ir, i, fe_index(ir, FE_AT_ONCE)),
+                       fe_vreduce(ir, "or", which)};
   fe_while_end(ir, &w, 2, next);
   return fe_result(w.op, 1);
 }
@@ -210,14 +227,21 @@ static MlirValue choose(const heap *h, MlirValue size, MlirValue most,
   fe_while_do(ir, &w, go, 2, state);
   MlirValue count = fe_block_arg(w.body, 1);
   MlirValue left = fe_sub(ir, fe_block_arg(w.body, 0), one);
-  MlirValue taken = entry(h, zero);
-  set_entry(h, zero, entry(h, left));
-  sift(h, zero, left);
-  MlirValue at[3] = {h->at[0], h->at[1], count};
-  fe_store(ir, taken, k->out[0], 3, at); // overwritten when it is covered
-  MlirValue covered = is_covered(h, taken, count, threshold, centered);
-  MlirValue next[2] = {left,
-                       fe_select(ir, covered, count, fe_add(ir, count, one))};
+  MlirValue taken = fe_order_index(ir, entry(h, zero));
+  sift(h, zero, left, entry(h, left));
+  box mine = read_box(k, h->at[0], fe_to_index(ir, taken), centered);
+  MlirValue covered = is_covered(h, &mine, count, threshold);
+  fe_region c = fe_if_begin(ir, covered, 1, &ir->index, true);
+  fe_if_else(ir, &c, 1, &count);
+  fe_store(ir, taken, k->out[0], FE_IDX(h->at[0], h->at[1], count));
+  MlirValue *my[FE_PLANES];
+  members(&mine, my);
+  for (unsigned p = 0; p < FE_PLANES; ++p)
+    fe_store(ir, *my[p], k->out[3],
+             FE_IDX(h->at[0], h->at[1], in_plane(h, p, count)));
+  MlirValue more = fe_add(ir, count, one);
+  fe_if_end(ir, &c, 1, &more);
+  MlirValue next[2] = {left, fe_result(c.op, 0)};
   fe_while_end(ir, &w, 2, next);
   return fe_result(w.op, 1);
 }
@@ -240,12 +264,19 @@ static fe_status lower_nms(fe_lower *l) {
         fe_reshape(l, l->in[i], i == 2 ? ir->i64 : ir->f32, 1, &single);
   }
   fe_sizes_of(l, l->in[1], scores);
-  // chosen boxes, their number, and the heap
-  MlirValue out[3] = {fe_tensor_empty(l, FE_I64, 3, scores),
+  fe_check(l, fe_cmp(ir, FE_LE, scores[2], fe_index(ir, UINT32_MAX)),
+           "there are more boxes than 32 bits can number");
+  // chosen boxes, their number, the heap, and the planes of chosen boxes
+  MlirValue whole = fe_index(ir, FE_AT_ONCE);
+  MlirValue plane = fe_mul(ir, fe_ceildiv(ir, scores[2], whole), whole);
+  MlirValue planes[3] = {scores[0], scores[1],
+                         fe_mul(ir, plane, fe_index(ir, FE_PLANES))};
+  MlirValue out[4] = {fe_tensor_empty(l, FE_I64, 3, scores),
                       fe_tensor_empty(l, FE_I64, 2, scores),
-                      fe_tensor_empty(l, FE_I64, 3, scores)};
+                      fe_tensor_empty(l, FE_I64, 3, scores),
+                      fe_tensor_empty(l, FE_F32, 3, planes)};
   fe_kernel k;
-  fe_kernel_begin(&k, l, "non_max_suppression", n_in, in, 3, out, 0, NULL);
+  fe_kernel_begin(&k, l, "non_max_suppression", n_in, in, 4, out, 0, NULL);
   MlirValue zero = fe_index(ir, 0), one = fe_index(ir, 1);
   MlirValue place[3] = {{0}};
   for (unsigned i = 2, next = 2; i < l->n_in && i < 5; ++i)
@@ -256,9 +287,12 @@ static fe_status lower_nms(fe_lower *l) {
   MlirValue threshold = setting(&k, place, 1, fe_float(ir, ir->f32, 0));
   MlirValue least = setting(&k, place, 2, (MlirValue){0});
   MlirValue dims[2] = {fe_dim(ir, k.in[1], 0), fe_dim(ir, k.in[1], 1)}, at[3];
-  heap h = {.k = &k};
+  heap h = {.k = &k,
+            .plane =
+                fe_divu(ir, fe_dim(ir, k.out[3], 2), fe_index(ir, FE_PLANES))};
   fe_region classes = fe_for_begin(ir, k.begin, k.end, one, 0, NULL);
   fe_unravel(ir, classes.iv, 2, dims, h.at);
+  clear_areas(&h);
   MlirValue size = fill(&h, least);
   MlirValue chosen = choose(&h, size, most, threshold, centered);
   fe_store(ir, fe_convert(ir, chosen, ir->i64, false, false), k.out[1], 2,

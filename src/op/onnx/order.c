@@ -7,6 +7,8 @@
 // chunk of inner positions, so that the innermost loop runs along memory. TopK
 // keeps the best k in a heap whose root is the worst of them, in the outputs
 // themselves, and sorts it in the end. Of equal elements the first is better.
+// Where k is a good part of the row, the row is sorted by its bytes instead:
+// the branches of a heap are hard to predict.
 //
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
@@ -218,6 +220,134 @@ static void top_row(top *p) {
   fe_loop_end(ir, &j);
 }
 
+//===-- Sorting by bytes ----------------------------------------------------//
+
+/// Rows are shared among so many items at most; each has memory to sort in.
+#define FE_SLICES 64
+/// From such a part of a row on, of at least so many elements, sorting is
+/// faster than a heap.
+#define FE_SORT_PART 32
+#define FE_SORT_LEAST 256
+#define FE_DIGITS 256
+
+/// Whether a row is sorted; null: never, as value and index have no room in 64
+/// bits.
+static MlirValue sorts(fe_ir *ir, fe_dtype t, MlirValue n, MlirValue count) {
+  if (!fe_order_has_key(t))
+    return (MlirValue){NULL};
+  int64_t a, b;
+  MlirValue part = fe_mul(ir, count, fe_index(ir, FE_SORT_PART));
+  MlirValue yes = fe_and(ir, fe_cmp(ir, FE_GE, part, n),
+                         fe_cmp(ir, FE_GE, n, fe_index(ir, FE_SORT_LEAST)));
+  if (fe_size_known(n, &a) &&
+      (a < FE_SORT_LEAST || a > UINT32_MAX ||
+       (fe_size_known(count, &b) && b < a / FE_SORT_PART)))
+    return (MlirValue){NULL};
+  return fe_and(ir, yes, fe_cmp(ir, FE_LE, n, fe_index(ir, UINT32_MAX)));
+}
+
+/// A pass over entries [from, from + n) of the slice's memory.
+typedef struct pass {
+  MlirValue memory, slice, from, n, shift, counts;
+} pass;
+
+static MlirValue entry_at(fe_ir *ir, const pass *s, MlirValue j) {
+  return fe_load(ir, s->memory, FE_IDX(s->slice, fe_add(ir, s->from, j)));
+}
+
+static MlirValue digit(fe_ir *ir, const pass *s, MlirValue e) {
+  MlirValue d =
+      fe_and(ir, fe_shru(ir, e, s->shift), fe_int(ir, ir->i64, FE_DIGITS - 1));
+  return fe_to_index(ir, d);
+}
+
+/// How often each digit is there.
+static void count_digits(fe_ir *ir, const pass *s) {
+  MlirValue digits = fe_index(ir, FE_DIGITS), one = fe_index(ir, 1);
+  fe_region r = fe_loop(ir, digits);
+  fe_store(ir, fe_index(ir, 0), s->counts, 1, &r.iv);
+  fe_loop_end(ir, &r);
+  r = fe_loop(ir, s->n);
+  MlirValue d = digit(ir, s, entry_at(ir, s, r.iv));
+  fe_store(ir, fe_add(ir, fe_load(ir, s->counts, 1, &d), one), s->counts, 1,
+           &d);
+  fe_loop_end(ir, &r);
+}
+
+/// Entries in the order of their digits to [to, to + n).
+static void distribute(fe_ir *ir, const pass *s, MlirValue to) {
+  MlirValue one = fe_index(ir, 1);
+  fe_region r =
+      fe_for_begin(ir, fe_index(ir, 0), fe_index(ir, FE_DIGITS), one, 1, &to);
+  MlirValue at = fe_block_arg(r.body, 1);
+  MlirValue next = fe_add(ir, at, fe_load(ir, s->counts, 1, &r.iv));
+  fe_store(ir, at, s->counts, 1, &r.iv);
+  fe_for_end(ir, &r, 1, &next);
+  r = fe_loop(ir, s->n);
+  MlirValue e = entry_at(ir, s, r.iv), d = digit(ir, s, e);
+  at = fe_load(ir, s->counts, 1, &d);
+  fe_store(ir, e, s->memory, FE_IDX(s->slice, at));
+  fe_store(ir, fe_add(ir, at, one), s->counts, 1, &d);
+  fe_loop_end(ir, &r);
+}
+
+static void sort_row(top *p, MlirValue slice) {
+  fe_ir *ir = p->k.l->ir;
+  MlirValue x = p->k.in[0], zero = fe_index(ir, 0), one = fe_index(ir, 1);
+  int64_t digits = FE_DIGITS;
+  pass s = {.memory = p->k.out[2], .slice = slice, .n = fe_dim(ir, x, 1)};
+  s.counts = fe_alloca(ir, fe_memref_type(ir, ir->index, 1, &digits));
+  fe_region j = fe_loop(ir, s.n);
+  MlirValue v = fe_get(&p->k, x, p->t, FE_IDX(p->o, j.iv, p->i));
+  fe_store(ir, fe_order_key(ir, p->t, v, j.iv, p->largest), s.memory,
+           FE_IDX(slice, j.iv));
+  fe_loop_end(ir, &j);
+  // Indices are in order from the start, so only bytes of values are sorted.
+  fe_region r = fe_for_begin(ir, zero, fe_index(ir, 4), one, 1, &zero);
+  s.from = fe_block_arg(r.body, 1);
+  MlirValue bit =
+      fe_mul(ir, fe_add(ir, r.iv, fe_index(ir, 4)), fe_index(ir, 8));
+  s.shift = fe_convert(ir, bit, ir->i64, false, false);
+  count_digits(ir, &s);
+  MlirValue first = digit(ir, &s, entry_at(ir, &s, zero));
+  MlirValue same = fe_cmp(ir, FE_EQ, fe_load(ir, s.counts, 1, &first), s.n);
+  fe_region c = fe_if_begin(ir, same, 1, &ir->index, true);
+  fe_if_else(ir, &c, 1, &s.from);
+  MlirValue to = fe_sub(ir, s.n, s.from);
+  distribute(ir, &s, to);
+  fe_if_end(ir, &c, 1, &to);
+  to = fe_result(c.op, 0);
+  fe_for_end(ir, &r, 1, &to);
+  s.from = fe_result(r.op, 0);
+  j = fe_loop(ir, p->k.scalar[0]);
+  MlirValue index = fe_order_index(ir, entry_at(ir, &s, j.iv));
+  v = fe_get(&p->k, x, p->t, FE_IDX(p->o, fe_to_index(ir, index), p->i));
+  put(p, j.iv, (entry){v, index});
+  fe_loop_end(ir, &j);
+}
+
+static void rows(top *p, MlirValue begin, MlirValue end, MlirValue slice) {
+  fe_ir *ir = p->k.l->ir;
+  MlirValue inner = fe_dim(ir, p->k.in[0], 2), zero = fe_index(ir, 0);
+  // Without an entry there is no root to compare with.
+  MlirValue none = fe_cmp(ir, FE_EQ, p->k.scalar[0], zero);
+  end = fe_select(ir, none, begin, end);
+  fe_region row = fe_for_begin(ir, begin, end, fe_index(ir, 1), 0, NULL);
+  p->o = fe_divu(ir, row.iv, inner);
+  p->i = fe_remu(ir, row.iv, inner);
+  if (fe_is_null(slice)) {
+    top_row(p);
+  } else {
+    MlirValue room = fe_dim(ir, p->k.out[2], 1);
+    fe_region c = fe_if_begin(ir, fe_cmp(ir, FE_GT, room, zero), 0, NULL, true);
+    sort_row(p, slice);
+    fe_if_else(ir, &c, 0, NULL);
+    top_row(p);
+    fe_if_end(ir, &c, 0, NULL);
+  }
+  fe_loop_end(ir, &row);
+}
+
 static fe_status lower_topk(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]);
@@ -239,21 +369,36 @@ static fe_status lower_topk(fe_lower *l) {
         "K is out of range");
   MlirValue x = fe_around_axis(l, l->in[0], axis);
   MlirValue flat[3] = {fe_size(l, x, 0), count, fe_size(l, x, 2)};
-  MlirValue dest[2] = {fe_tensor_empty(l, p.t, 3, flat),
+  MlirValue dest[3] = {fe_tensor_empty(l, p.t, 3, flat),
                        fe_tensor_empty(l, FE_I64, 3, flat)};
-  fe_kernel_begin(&p.k, l, "topk", 1, &x, 2, dest, 1, &count);
-  MlirValue inner = fe_dim(ir, p.k.in[0], 2);
-  // Without an entry there is no root to compare with.
-  MlirValue none = fe_cmp(ir, FE_EQ, p.k.scalar[0], fe_index(ir, 0));
-  MlirValue end = fe_select(ir, none, p.k.begin, p.k.end);
-  fe_region item = fe_for_begin(ir, p.k.begin, end, fe_index(ir, 1), 0, NULL);
-  p.o = fe_divu(ir, item.iv, inner);
-  p.i = fe_remu(ir, item.iv, inner);
-  top_row(&p);
-  fe_loop_end(ir, &item);
-  fe_kernel_end(
-      &p.k, fe_dim_mul(fe_kernel_dim(&p.k, 0, 0), fe_kernel_dim(&p.k, 0, 2)),
-      fe_dim_mul(fe_kernel_dim(&p.k, 0, 1), fe_dim_const(ir, 8)));
+  MlirValue sorted = sorts(ir, p.t, n, count);
+  bool may_sort = !fe_is_null(sorted);
+  if (may_sort) {
+    MlirValue room[2] = {
+        fe_min(ir, fe_mul(ir, flat[0], flat[2]), fe_index(ir, FE_SLICES)),
+        fe_select(ir, sorted, fe_mul(ir, n, fe_index(ir, 2)), zero)};
+    dest[2] = fe_tensor_empty(l, FE_I64, 2, room);
+  }
+  fe_kernel_begin(&p.k, l, "topk", 1, &x, 2 + may_sort, dest, 1, &count);
+  MlirAffineExpr items = fe_dim_mul(fe_kernel_dim(&p.k, 0, 0),
+                                    fe_kernel_dim(&p.k, 0, 2)),
+                 cost =
+                     fe_dim_mul(fe_kernel_dim(&p.k, 0, 1), fe_dim_const(ir, 8));
+  if (may_sort) {
+    cost = fe_dim_mul(cost, fe_dim_ceildiv(items, fe_dim_const(ir, FE_SLICES)));
+    items = fe_kernel_dim(&p.k, 3, 0);
+    MlirValue all =
+        fe_mul(ir, fe_dim(ir, p.k.in[0], 0), fe_dim(ir, p.k.in[0], 2));
+    MlirValue slices = fe_dim(ir, p.k.out[2], 0), one = fe_index(ir, 1);
+    fe_region item = fe_for_begin(ir, p.k.begin, p.k.end, one, 0, NULL);
+    MlirValue next = fe_add(ir, item.iv, one);
+    rows(&p, fe_divu(ir, fe_mul(ir, item.iv, all), slices),
+         fe_divu(ir, fe_mul(ir, next, all), slices), item.iv);
+    fe_loop_end(ir, &item);
+  } else {
+    rows(&p, p.k.begin, p.k.end, (MlirValue){NULL});
+  }
+  fe_kernel_end(&p.k, items, cost);
   sizes[axis] = count;
   for (unsigned i = 0; i < 2; ++i)
     l->out[i] = fe_reshape(l, p.k.result[i], fe_out_elem(l, i), rank, sizes);
