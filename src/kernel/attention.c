@@ -197,6 +197,9 @@ static void score(fe_attention *a, const tile *t, MlirValue *top) {
 static MlirValue exponentials(fe_attention *a, const tile *t, MlirValue row) {
   fe_ir *ir = a->g.ir;
   MlirValue top = fe_splat(ir, fe_load(ir, a->top, 1, &row), a->lanes);
+  // An i32 of 0 that LLVM does not know: no item has so large a number.
+  MlirValue far = fe_shru(ir, fe_add(ir, row, a->g.end), fe_index(ir, 62));
+  a->zero = fe_convert(ir, far, ir->i32, false, false);
   MlirValue start = fe_mul(ir, row, fe_index(ir, a->row));
   MlirValue acc[4], next[4], done = t->from;
   for (unsigned u = 0; u < 4; ++u)
@@ -212,7 +215,7 @@ static MlirValue exponentials(fe_attention *a, const tile *t, MlirValue row) {
       MlirValue at = fe_add(ir, start, r.iv);
       at = fe_add_static(ir, at, u * a->lanes);
       MlirValue x = fe_vload(ir, a->lanes, a->scores, 1, &at);
-      x = fe_vexp2(&a->g, fe_sub(ir, x, top));
+      x = fe_vexp2_in(&a->g, fe_sub(ir, x, top), a->zero);
       fe_vstore(ir, x, a->scores, 1, &at);
       next[u] = fe_add(ir, fe_block_arg(r.body, 1 + u), x);
     }

@@ -51,6 +51,7 @@ typedef struct fe_attention {
   bool pack_v;
   int64_t row_v;         // distance of rows of the copy and of `results`
   MlirValue values;      // copy of a block of V [block][row_v], flat
+  MlirValue zero;        // see fe_vexp2_in; of the row
   MlirValue top, shrink; // [FE_ROWS]: maximum now, factor for what was before
   MlirValue inverse;     // [FE_ROWS]: 1 / sum
   MlirValue results, maxima, sums; // of tiles, between blocks of keys

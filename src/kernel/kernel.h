@@ -236,6 +236,10 @@ MlirValue fe_vmax_lanes(fe_ir *ir, MlirValue v);
 /// 2^x of f32 vectors, x at most 127, by a polynomial: 2 ULP, exactly 0 from
 /// x = -127 down, NaN stays. Softmax: 2^((x - max) * log2(e)).
 MlirValue fe_vexp2(const fe_gen *g, MlirValue x);
+/// The same, whose constants stay in the loop where `zero`, an i32 that is 0
+/// and that LLVM does not know, is computed: they would take registers from
+/// loops beside it.
+MlirValue fe_vexp2_in(const fe_gen *g, MlirValue x, MlirValue zero);
 /// memref.prefetch for reading; `level` 3: L1, 2: L2.
 void fe_prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level);
 /// The same for what will be written.

@@ -124,7 +124,18 @@ MlirValue fe_vmax_lanes(fe_ir *ir, MlirValue v) {
             FE_ATTRS(fe_at_i64s(ir, "static_position", 1, (int64_t[]){0}))));
 }
 
-MlirValue fe_vexp2(const fe_gen *g, MlirValue x) {
+/// A number in all lanes. `zero`, where not null, is an i32 that is 0: what
+/// depends on it cannot be moved out of the loop in which that is computed.
+static MlirValue held(fe_ir *ir, MlirType t, double c, MlirValue zero) {
+  MlirValue v = fe_float(ir, t, c);
+  if (fe_is_null(zero))
+    return v;
+  int64_t n = mlirShapedTypeGetDimSize(t, 0);
+  MlirValue bits = fe_bitcast(ir, v, fe_vector_type(ir, n, ir->i32));
+  return fe_bitcast(ir, fe_add(ir, bits, fe_splat(ir, zero, n)), t);
+}
+
+MlirValue fe_vexp2_in(const fe_gen *g, MlirValue x, MlirValue zero) {
   // 2^x = 2^n * 2^f, f in [-1/2, 1/2]; minimax polynomial (Lawson) for 2^f with
   // the constant term 1, so that whole numbers are exact; n is added to the
   // exponent's bits. Rounding by the magic number needs no instruction for it.
@@ -132,18 +143,22 @@ MlirValue fe_vexp2(const fe_gen *g, MlirValue x) {
                              0.240222421,   0.693146978,   1.0};
   fe_ir *ir = g->ir;
   MlirType t = mlirValueGetType(x);
-  MlirValue low = fe_float(ir, t, -127);
+  MlirValue low = held(ir, t, -127, zero);
   x = fe_select(ir, fe_cmp(ir, FE_LT, x, low), low, x);
-  MlirValue magic = fe_float(ir, t, 12582912.0); // 1.5 * 2^23
+  MlirValue magic = held(ir, t, 12582912.0, zero); // 1.5 * 2^23
   MlirValue shifted = fe_add(ir, x, magic);
   MlirValue f = fe_sub(ir, x, fe_sub(ir, shifted, magic));
-  MlirValue p = fe_float(ir, t, c[0]);
+  MlirValue p = held(ir, t, c[0], zero);
   for (unsigned i = 1; i < FE_COUNT(c); ++i)
-    p = fe_vfma(g, p, f, fe_float(ir, t, c[i]));
+    p = fe_vfma(g, p, f, held(ir, t, c[i], zero));
   // The low bits of `shifted` are n: shifted left by 23 the magic's vanish.
   MlirType bits = fe_vector_type(ir, mlirShapedTypeGetDimSize(t, 0), ir->i32);
   MlirValue n = fe_shl(ir, fe_bitcast(ir, shifted, bits), fe_int(ir, bits, 23));
   return fe_bitcast(ir, fe_add(ir, fe_bitcast(ir, p, bits), n), t);
+}
+
+MlirValue fe_vexp2(const fe_gen *g, MlirValue x) {
+  return fe_vexp2_in(g, x, (MlirValue){0});
 }
 
 static void prefetch(fe_ir *ir, MlirValue memref, MlirValue index, int level,
