@@ -56,28 +56,31 @@ static MlirValue half_pixel_symmetric(const place *p) {
   return fe_add(ir, offset, half_pixel(p));
 }
 
-/// x * span / (width - 1), or `alone` where there is one place only.
-static MlirValue stretched(const place *p, MlirValue span, MlirValue alone) {
+/// x * (in - 1) / (width - 1), or `alone` where there is one place only;
+/// rounded as the standard writes it, as halves decide which element is
+/// nearest.
+static MlirValue stretched(const place *p, MlirValue x, MlirValue alone) {
   fe_ir *ir = p->ir;
   MlirValue one = f32(ir, 1);
   MlirValue is_one = fe_cmp(ir, FE_EQ, p->width, one);
   MlirValue steps = fe_select(ir, is_one, one, fe_sub(ir, p->width, one));
-  MlirValue x = fe_div(ir, fe_mul(ir, p->x, span), steps);
+  MlirValue span = fe_sub(ir, p->in, one);
+  x = fe_div(ir, fe_mul(ir, x, span), steps);
   return fe_select(ir, is_one, alone, x);
 }
 static MlirValue align_corners(const place *p) {
   fe_ir *ir = p->ir;
-  return stretched(p, fe_sub(ir, p->in, f32(ir, 1)), f32(ir, 0));
+  return stretched(p, p->x, f32(ir, 0));
 }
 static MlirValue tf_crop_and_resize(const place *p) {
   fe_ir *ir = p->ir;
   MlirValue last = fe_sub(ir, p->in, f32(ir, 1));
-  MlirValue span = fe_mul(ir, fe_sub(ir, p->end, p->start), last);
+  MlirValue x = fe_mul(ir, p->x, fe_sub(ir, p->end, p->start));
   MlirValue middle =
       fe_mul(ir, f32(ir, 0.5), fe_mul(ir, fe_add(ir, p->start, p->end), last));
   MlirValue from = fe_mul(ir, p->start, last);
   MlirValue alone = fe_sub(ir, middle, from);
-  return fe_add(ir, from, stretched(p, span, alone));
+  return fe_add(ir, from, stretched(p, x, alone));
 }
 
 static const struct {
@@ -98,6 +101,13 @@ static MlirValue coordinate(const fe_resize *r, const place *p) {
   return half_pixel(p); // names are checked by inference
 }
 
+/// x + 0.5 may be rounded up to the next integer.
+static MlirValue nearest_up(fe_ir *ir, MlirValue x) {
+  MlirValue low = fe_math(ir, "floor", x);
+  MlirValue up = fe_cmp(ir, FE_GE, fe_sub(ir, x, low), f32(ir, 0.5));
+  return fe_select(ir, up, fe_add(ir, low, f32(ir, 1)), low);
+}
+
 static MlirValue rounded(const fe_resize *r, const place *p, MlirValue x) {
   fe_ir *ir = p->ir;
   if (!strcmp(r->nearest, "floor"))
@@ -105,7 +115,7 @@ static MlirValue rounded(const fe_resize *r, const place *p, MlirValue x) {
   if (!strcmp(r->nearest, "ceil"))
     return fe_math(ir, "ceil", x);
   if (!strcmp(r->nearest, "round_prefer_ceil"))
-    return fe_math(ir, "floor", fe_add(ir, x, f32(ir, 0.5)));
+    return nearest_up(ir, x);
   if (!strcmp(r->nearest, "simple")) // up when the image shrinks
     return fe_select(ir, fe_cmp(ir, FE_LT, p->scale, f32(ir, 1)),
                      fe_math(ir, "ceil", x), fe_math(ir, "floor", x));

@@ -8,6 +8,7 @@ reference computed in single precision, or "the first, but for one,": integers. 
 A rule without `agree` leaves its cases uncompared, and says why it must.
 """
 import dataclasses
+import re
 import typing
 
 from draw import FLOATS, T
@@ -34,6 +35,42 @@ def steps_over(case, message):
     given = case.attributes()
     return given.get("auto_pad", b"")[:4] == b"SAME" and any(
         s > k for s, k in zip(given.get("strides", ()), given["kernel_shape"]))
+
+
+def slightly(share, off):
+    """Few elements differ, the first of them by little."""
+    def when(case, message):
+        found = re.search(r"is (\S+), not (\S+) \((\d+) of (\d+) differ\)",
+                          message)
+        if not found:
+            return False
+        got, want, some, all_of = map(float, found.groups())
+        return some <= max(1, share * all_of) \
+            and abs(got - want) <= off * max(1, abs(want))
+    return when
+
+
+def both(*conditions):
+    return lambda case, message: all(c(case, message) for c in conditions)
+
+
+def one_more_or_less(case, message):
+    """Shapes whose sizes differ by one, if at all."""
+    found = re.search(r"shape \[(.*)\], not \[(.*)\], says onnx", message)
+    if not found:
+        return False
+    got, want = ([int(n) for n in g.split(",")] for g in found.groups())
+    return len(got) == len(want) and all(
+        abs(a - b) <= 1 for a, b in zip(got, want))
+
+
+def part_of_a_size(case, message):
+    """Sizes by scales, axes in another order than the dims."""
+    given = case.attributes()
+    axes = list(given.get("axes", ()))
+    return axes != sorted(axes) and "ONNX Runtime" in message and given.get(
+        "coordinate_transformation_mode") in (b"tf_crop_and_resize",
+                                              b"align_corners")
 
 
 def empty_axes(case, message):
@@ -97,6 +134,13 @@ RULES = [
              case, message)),
     Rule(("Resize",), "integers: onnx rounds, Ferrule cuts off as ONNX Runtime "
          "does with those that it has", ("the first, but for one,",)),
+    Rule(("Resize",), "a size is multiplied by its scale in single precision, as "
+         "ONNX Runtime does it; the evaluator takes double precision, which may "
+         "be just below an integer", (), one_more_or_less),
+    Rule(("Resize",), "the length is the size times the scale, as the standard's "
+         "evaluator has it; ONNX Runtime takes the integer. The evaluator cannot "
+         "do axes in this order; sorted, it gives what Ferrule does", (),
+         part_of_a_size),
     Rule(("Upsample",), "ONNX Runtime copies when the shape does not change, "
          "its converter takes other coordinates", ("the formula",)),
     Rule(("QuantizeLinear",), "ONNX Runtime divides halves in f32; the standard "
@@ -151,6 +195,13 @@ RULES += [
     Rule(("com.microsoft.QuantizeLinear",), "ONNX Runtime divides halves in f32; "
          "Ferrule as the standard's operator", ("the first, but for one,",),
          of_type(T.FLOAT16)),
+    Rule(("com.microsoft.Attention",), "queries, keys and values are halves, "
+         "large scores magnify how they are rounded; the reference computes in "
+         "single precision", (),
+         both(of_type(T.FLOAT16, T.BFLOAT16), slightly(.02, .05))),
+    Rule(("com.microsoft.Attention",), "all keys of a row are hidden: the filter, "
+         "-10000, leaves three decimals of what it is added to", (),
+         both(of_type(T.INT32), slightly(.2, 2e-3))),
     Rule(("com.microsoft.FastGelu", "com.microsoft.QuickGelu"), "ONNX Runtime "
          "rounds the constants to single precision, and its sigmoid near 0 has "
          "an absolute error", ("the formula",),

@@ -95,6 +95,23 @@ for free in False, True:
         case("GridSample", [n(1, 2, 5, 6), n(1, 3, 4, 2)], mode=mode,
              padding_mode=pick("zeros", "border", "reflection"),
              align_corners=pick(0, 1), dynamic=free)
+# Sums of halves that are nearly equal, as their rounding would be magnified.
+x, skip, more = (f.normal(*s).astype(np.float16) for s in (
+    (2, 4, 5, 6), (2, 6), (6,)))
+x = (x / 64).astype(np.float16)
+skip[:], more[:] = skip[:1, :1] * 8, 0.3
+s = x.astype(np.float64) + skip[:, None, None].astype(np.float64) \
+    + more.astype(np.float64)
+y = s.reshape(2, 20, 3, 2).transpose(0, 2, 1, 3)
+y = (y - y.mean((2, 3), keepdims=True)) / np.sqrt(
+    y.var((2, 3), keepdims=True) + 1e-5)
+y = y.transpose(0, 2, 1, 3).reshape(s.shape)
+for free in False, [0, 3, 4]:
+    f.case("SkipGroupNorm", [x, np.ones(6, np.float32),
+                             np.zeros(6, np.float32), skip, more],
+           domain="com.microsoft", groups=3, activation=0, outputs=2,
+           dynamic=free, want=[y.astype(np.float16), s.astype(np.float16)])
+
 for kind in "silu", "swish", "sigmoid":
     for epsilon in {}, {"epsilon": 1e-2}:
         f.case("GatedRMSNorm", [f.normal(2, 3, 24), f.normal(8),

@@ -169,7 +169,11 @@ static fe_status expand_group_norm(fe_node *n, MlirValue *results) {
         skip = fe_x_unsqueeze(ir, skip, last ? 1 : 2);
     if (!last && !fe_is_null(bias))
       bias = fe_x_behind(ir, bias, d.rank - 2);
-    sum = x = fe_x_plus(ir, FE_X(ir, "Add", x, skip), bias);
+    // What is nearly equal in a group would magnify how a half is rounded.
+    fe_dtype work = fe_work_type(t);
+    x = FE_X(ir, "Add", fe_x_cast(ir, x, work), fe_x_cast(ir, skip, work));
+    x = fe_x_plus(ir, x, fe_x_cast(ir, bias, work));
+    sum = fe_x_cast(ir, x, t);
   }
   x = last ? moved(ir, x, true) : x;
   MlirValue v = FE_COMPOSE(
