@@ -157,6 +157,71 @@ def transposed_convolutions():
     b.run()
 
 
+def convolved(x, w, group, strides, apart, where):
+    """Exact sums of products of integers; where: (windows, before, behind)."""
+    n, share = x.ndim - 2, w.shape[1]
+    x = np.pad(x, [(0, 0)] * 2 + [(low, max(high, 0)) for _, low, high in where])
+    y = np.zeros((x.shape[0], w.shape[0], *[p[0] for p in where]), np.int64)
+    of = w.shape[0] // group
+    for o in np.ndindex(*y.shape[2:]):
+        taps = tuple(slice(o[d] * strides[d], o[d] * strides[d]
+                           + (w.shape[2 + d] - 1) * apart[d] + 1, apart[d])
+                     for d in range(n))
+        for m in range(w.shape[0]):
+            first = m // of * share
+            part = x[(slice(None), slice(first, first + share)) + taps]
+            y[(slice(None), m) + o] = (part * w[m]).reshape(len(x), -1).sum(1)
+    return y
+
+
+def quantized_convolutions():
+    """One, two and three dims; bytes of all signs; zero points and scales of the
+    tensor or of each filter. Scales are powers of two, so that the result is
+    one number whoever rounds."""
+    b = Batch(f, "QLinearConv", fixed=range(1, 9))
+    for n, kinds, per, how in itertools.product(
+            (1, 2, 3), itertools.product((np.uint8, np.int8), repeat=2),
+            (False, True), ("NOTSET", "NOTSET", "SAME_LOWER")):
+        group = pick((1, 1, 2, 4))
+        share, filters = number(1, 3), group * number(1, 3)
+        sizes = [number(3, 6) for _ in range(n)]
+        kernel = [number(1, 3) for _ in range(n)]
+        apart = [number(1, 2) if how == "NOTSET" else 1 for _ in range(n)]
+        strides = [number(1, 3) for _ in range(n)]
+        pads = [number(0, 2) for _ in range(2 * n)]
+        for d in range(n):  # at least one window
+            sizes[d] = max(sizes[d], (kernel[d] - 1) * apart[d] + 1)
+        byte = lambda t, shape: f.random.integers(
+            np.iinfo(t).min, np.iinfo(t).max, shape, t, endpoint=True)
+        t, u = kinds
+        x = byte(t, (2, group * share, *sizes))
+        w = byte(u, (filters, share, *kernel))
+        each = [filters] if per else []
+        x_zero, w_zero = byte(t, ()), byte(u, each)
+        w_scale = np.exp2(f.random.integers(-8, -3, each)).astype(np.float32)
+        x_scale, y_scale = np.float32([2. ** number(-4, -2), 2. ** number(-3, 2)])
+        y_zero = byte(t, ())
+        bias = f.random.integers(-999, 999, filters, np.int32) \
+            if number(0, 1) else None
+        ones = lambda v: v.reshape(-1, *[1] * (n + 1)) if per else v
+        where = [placing(*a, how) for a in zip(
+            sizes, kernel, strides, apart, pads[:n], pads[n:])]
+        y = convolved(x.astype(np.int64) - int(x_zero),
+                      w.astype(np.int64) - ones(w_zero.astype(np.int64)),
+                      group, strides, apart, where)
+        if bias is not None:
+            y = y + bias.reshape(-1, *[1] * n)
+        factor = w_scale.astype(np.float64) * x_scale / y_scale
+        y = np.rint(y * (factor.reshape(-1, *[1] * n) if per else factor))
+        y = np.clip(y + int(y_zero), np.iinfo(t).min, np.iinfo(t).max)
+        given = dict(auto_pad=how) if how != "NOTSET" else dict(pads=pads)
+        b.add("QLinearConv", [x, np.array(x_scale), x_zero, w, np.array(w_scale),
+                              w_zero, np.array(y_scale), y_zero, bias],
+              [y.astype(t)], constants=pick(([], [3, 4, 5], range(1, 9))),
+              strides=strides, dilations=apart, group=group, **given)
+    b.run()
+
+
 def grains():
     """Scales and zero points of a tensor, of each axis, of blocks along each
     axis, whole ones and with a rest."""
@@ -222,7 +287,8 @@ def grid_samples():
     b.run()
 
 
-for kind in pools, transposed_convolutions, grains, grid_samples:
+for kind in (pools, transposed_convolutions, quantized_convolutions, grains,
+             grid_samples):
     if len(sys.argv) < 2 or kind.__name__ in sys.argv[1:]:
         kind()
 f.done()
