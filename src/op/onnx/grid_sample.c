@@ -221,6 +221,54 @@ static MlirValue sample(sampler *s, MlirValue *at) {
   return fe_interpolated(ir, t, sum);
 }
 
+/// Places whose taps are found before any channel is sampled: each plane of the
+/// image then stays in the cache, and results are written in order.
+#define FE_PLACES 64
+
+/// Memory for the taps of FE_PLACES places, by dimension, then tap.
+typedef struct taps {
+  MlirValue index, weight, valid; // the last are bytes; null: none needed
+} taps;
+
+static taps tap_memory(sampler *s) {
+  fe_ir *ir = s->ir;
+  int64_t dims[2] = {s->n * s->taps, FE_PLACES};
+  taps m = {.index = fe_alloca(ir, fe_memref_type(ir, ir->index, 2, dims))};
+  if (!s->nearest)
+    m.weight = fe_alloca(ir, fe_memref_type(ir, s->real, 2, dims));
+  if (s->zeros)
+    m.valid = fe_alloca(ir, fe_memref_type(ir, ir->i8, 2, dims));
+  return m;
+}
+
+static void keep_taps(sampler *s, const taps *m, MlirValue place) {
+  fe_ir *ir = s->ir;
+  MlirValue yes = fe_int(ir, ir->i8, 1), no = fe_int(ir, ir->i8, 0);
+  for (unsigned d = 0; d < s->n; ++d)
+    for (unsigned t = 0; t < s->taps; ++t) {
+      MlirValue at[2] = {fe_index(ir, d * s->taps + t), place};
+      fe_store(ir, s->index[d][t], m->index, 2, at);
+      if (!s->nearest)
+        fe_store(ir, s->weight[d][t], m->weight, 2, at);
+      if (s->zeros)
+        fe_store(ir, fe_select(ir, s->valid[d][t], yes, no), m->valid, 2, at);
+    }
+}
+
+static void recall_taps(sampler *s, const taps *m, MlirValue place) {
+  fe_ir *ir = s->ir;
+  MlirValue no = fe_int(ir, ir->i8, 0);
+  for (unsigned d = 0; d < s->n; ++d)
+    for (unsigned t = 0; t < s->taps; ++t) {
+      MlirValue at[2] = {fe_index(ir, d * s->taps + t), place};
+      s->index[d][t] = fe_load(ir, m->index, 2, at);
+      if (!s->nearest)
+        s->weight[d][t] = fe_load(ir, m->weight, 2, at);
+      if (s->zeros)
+        s->valid[d][t] = fe_cmp(ir, FE_NE, fe_load(ir, m->valid, 2, at), no);
+    }
+}
+
 static fe_status lower_sample(fe_lower *l) {
   fe_ir *ir = l->ir;
   unsigned rank = fe_rank(l->in[0]);
@@ -259,23 +307,34 @@ static fe_status lower_sample(fe_lower *l) {
   fe_region row =
       fe_for_begin(ir, s.k.begin, s.k.end, fe_index(ir, 1), 0, NULL);
   fe_unravel(ir, row.iv, s.n, rows, grid);
-  fe_region place = fe_loop(ir, fe_dim(ir, s.k.in[1], s.n));
-  grid[s.n] = place.iv;
+  taps memory = tap_memory(&s);
+  MlirValue places = fe_dim(ir, s.k.in[1], s.n);
+  MlirValue some = fe_index(ir, FE_PLACES), zero = fe_index(ir, 0);
+  fe_region chunk = fe_for_begin(ir, zero, places, some, 0, NULL);
+  MlirValue count = fe_min(ir, some, fe_sub(ir, places, chunk.iv));
+  fe_region place = fe_loop(ir, count);
+  grid[s.n] = fe_add(ir, chunk.iv, place.iv);
   for (unsigned d = 0; d < s.n; ++d) {
     grid[s.n + 1] = fe_index(ir, s.n - 1 - d); // x comes first
     MlirValue v = fe_get(&s.k, s.k.in[1], l->in_type[1], rank, grid);
     v = fe_convert(ir, v, s.real, false, false);
     locate(&s, d, v, fe_dim(ir, s.k.in[0], 2 + d));
   }
+  keep_taps(&s, &memory, place.iv);
+  fe_loop_end(ir, &place);
   fe_region channel = fe_loop(ir, fe_dim(ir, s.k.in[0], 1));
+  place = fe_loop(ir, count);
+  recall_taps(&s, &memory, place.iv);
+  grid[s.n] = fe_add(ir, chunk.iv, place.iv);
   at[0] = grid[0];
   at[1] = channel.iv;
   MlirValue v = sample(&s, at);
   for (unsigned d = 0; d < s.n; ++d)
     at[2 + d] = grid[1 + d];
   fe_put(&s.k, v, s.k.out[0], l->out_type[0], rank, at);
-  fe_loop_end(ir, &channel);
   fe_loop_end(ir, &place);
+  fe_loop_end(ir, &channel);
+  fe_loop_end(ir, &chunk);
   fe_loop_end(ir, &row);
   MlirAffineExpr items = fe_kernel_dim(&s.k, 1, 0);
   for (unsigned i = 1; i < s.n; ++i)
