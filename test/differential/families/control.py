@@ -192,4 +192,66 @@ def scan(d):
                   **how)
 
 
-OPS = {"If": branch, "Loop": loop, "Scan": scan}
+def listed(d):
+    """A sequence that a loop carries and makes longer, or shorter, or that
+    branches choose from; results: its length and its tensors joined."""
+    t = d.pick(*NUMBERS)
+    shape = d.shape(min_rank=1, max_rank=2, largest=40, empty=0)
+    some = [d.tensor(t, shape, -2, 2) for _ in range(d.integer(1, 3))]
+    outer = d.tensor(t, shape, -2, 2)
+    trips = d.given(np.array(d.integer(0, 4)))
+    kind = helper.make_sequence_type_proto(
+        helper.make_tensor_type_proto(t, [None] * len(shape)))
+    first, i, c, held = (d.name(s) for s in ("first", "i", "c", "held"))
+    start = helper.make_node("SequenceConstruct", [v.name for v in some], [first])
+    body = Body(d)
+    on = body.add("Identity", c)
+    step = body.add("Cast", i, to=t)
+    item = body.mix([body.add("Add", outer.name, step)], d.integer(0, 2))
+    zero = body.constant(np.array(0))
+    last = body.add("SequenceAt", held, zero)
+    how = d.pick("append", "front", "swap", "choose")
+    if how == "append":
+        left = body.add("SequenceInsert", held, body.add("Add", item, last))
+    elif how == "front":
+        left = body.add("SequenceInsert", held, item, zero)
+    elif how == "swap":
+        left = body.add("SequenceInsert", body.add("SequenceErase", held, zero),
+                        item)
+    else:
+        sides = []
+        for longer in True, False:
+            side = Body(d)
+            side.add("SequenceInsert" if longer else "Identity", held,
+                     *[item] * longer)
+            sides.append(helper.make_graph(
+                side.nodes, d.name("side"), [], [helper.make_value_info(
+                    side.nodes[-1].output[0], kind)]))
+        odd = body.add("Equal", body.add(
+            "Mod", i, body.constant(np.array(2))), zero)
+        left = d.name("chosen")
+        body.nodes.append(helper.make_node(
+            "If", [odd], [left], then_branch=sides[0], else_branch=sides[1]))
+    graph = helper.make_graph(
+        body.nodes, d.name("body"),
+        [helper.make_tensor_value_info(i, T.INT64, []),
+         helper.make_tensor_value_info(c, T.BOOL, []),
+         helper.make_value_info(held, kind)],
+        [helper.make_tensor_value_info(on, T.BOOL, []),
+         helper.make_value_info(left, kind)])
+    end, length, joined = d.name("end"), d.name("length"), d.name("joined")
+    nodes = [start, helper.make_node("Loop", [trips.name, "", first], [end],
+                                     name=f"k{d.index}_{d.op}", body=graph),
+             helper.make_node("SequenceLength", [end], [length]),
+             helper.make_node("ConcatFromSequence", [end], [joined],
+                              axis=d.pick(0, -1))]
+    return d.case(nodes, [*some, outer, trips], [length, joined], spread="sum",
+                  wide=False)
+
+
+def loops(d):
+    """Of tensors, or of a sequence, which loops carry from 13 on."""
+    return listed(d) if d.version >= 13 and d.chance(.3) else loop(d)
+
+
+OPS = {"If": branch, "Loop": loops, "Scan": scan}
