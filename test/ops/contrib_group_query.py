@@ -16,10 +16,10 @@ def case(op, inputs, **options):
     f.case(op, inputs, domain="com.microsoft", **options)
 
 
-def grouped(inputs, free, rtol=None, atol=None, **options):
+def grouped(inputs, free, rtol=None, atol=None, outputs=3, **options):
     """Against ONNX Runtime; free: batch and lengths are open, sizes are not."""
-    model = model_of("GroupQueryAttention", inputs, outputs=3, dynamic=free,
-                     domain="com.microsoft", **options)
+    model = model_of("GroupQueryAttention", inputs, outputs=outputs,
+                     dynamic=free, domain="com.microsoft", **options)
     for info in model.graph.input if free else ():
         i = int(info.name[2:])
         dims = info.type.tensor_type.shape.dim
