@@ -346,8 +346,10 @@ class Model:
         plain.allocate = plain.release = None
         options = c.byref(plain)
         start = time.perf_counter()
-        call(model, run.inputs, run.outputs, run.arena, options)
-        return time.perf_counter() - start
+        status = call(model, run.inputs, run.outputs, run.arena, options)
+        seconds = time.perf_counter() - start
+        self._check(status)
+        return seconds
 
     def run(self, arrays):
         run = self.prepare(arrays)
