@@ -19,6 +19,19 @@
 
 #define COPY_BYTES ((size_t)1 << 20) // blobs from here on are read from files
 
+bool fe_read_at(int fd, void *to, size_t n, uint64_t at) {
+  char *p = to;
+  while (n) {
+    ssize_t r = pread(fd, p, n, (off_t)at);
+    if (r <= 0)
+      return false;
+    p += r;
+    at += (uint64_t)r;
+    n -= (size_t)r;
+  }
+  return true;
+}
+
 bool fe_write_at(int fd, const void *from, size_t n, uint64_t at) {
   const char *p = from;
   while (n) {
@@ -59,57 +72,44 @@ static char *room(sink *s, size_t *n, uint64_t to) {
   return s->piece + in;
 }
 
-static bool put(sink *s, const void *from, size_t n, uint64_t to) {
+/// A blob's data, from a file (-1: there is none) where that can be read: what
+/// a mapping gives stays in memory.
+static bool put(sink *s, const fe_blob *b, int file, uint64_t to) {
   if (!s->piece)
-    return fe_write_at(s->fd, from, n, to);
-  for (size_t size; n;
-       n -= size, to += size, from = (const char *)from + size) {
-    size = n;
-    char *at = room(s, &size, to);
+    return fe_write_at(s->fd, b->data, b->size, to);
+  for (size_t done = 0, size; done < b->size; done += size) {
+    size = b->size - done;
+    char *at = room(s, &size, to + done);
     if (!at)
       return false;
-    memcpy(at, from, size);
+    if (file < 0 || !fe_read_at(file, at, size, b->offset + done))
+      memcpy(at, (const char *)b->data + done, size);
   }
   return true;
 }
 
-static bool read_into(sink *s, int from, const fe_blob *b, uint64_t to) {
-  off_t in = (off_t)b->offset;
-  for (size_t left = b->size, size; left; left -= size, to += size) {
-    size = left;
-    char *at = room(s, &size, to);
-    for (size_t got = 0; at && got < size;) {
-      ssize_t n = pread(from, at + got, size - got, in);
-      if (n <= 0)
-        return false;
-      got += (size_t)n;
-      in += n;
-    }
-    if (!at)
-      return false;
-  }
-  return true;
-}
-
-/// From file to file; false: some bytes are left to write.
-static bool copy_from_file(sink *s, const fe_blob *b, uint64_t to) {
-  if (!b->file || b->size < COPY_BYTES)
-    return false;
-  int from = open(b->file, O_RDONLY | O_CLOEXEC);
-  if (from < 0)
-    return false;
+/// From file to file inside the kernel; false: some bytes are left to write.
+static bool copy_file(const fe_blob *b, int from, int fd, uint64_t to) {
   off_t in = (off_t)b->offset, out = (off_t)to;
-  size_t left = b->size;
-  if (s->piece && read_into(s, from, b, to))
-    left = 0;
-  while (left && !s->piece) { // inside the kernel
-    ssize_t n = copy_file_range(from, &in, s->fd, &out, left, 0);
+  for (size_t left = b->size; left;) {
+    ssize_t n = copy_file_range(from, &in, fd, &out, left, 0);
     if (n <= 0)
-      break;
+      return false;
     left -= (size_t)n;
   }
-  close(from);
-  return !left;
+  return true;
+}
+
+static bool write_data(sink *s, const fe_blob *b, uint64_t to) {
+  bool large = b->file && b->size >= COPY_BYTES;
+  int file = large ? open(b->file, O_RDONLY | O_CLOEXEC) : -1;
+  bool done = (file >= 0 && !s->piece && copy_file(b, file, s->fd, to)) ||
+              put(s, b, file, to);
+  int error = errno;
+  if (file >= 0)
+    close(file);
+  errno = error;
+  return done;
 }
 
 static bool write_promised(sink *s, const fe_blob *b, uint64_t to) {
@@ -127,7 +127,7 @@ static bool write_promised(sink *s, const fe_blob *b, uint64_t to) {
     memset(data, 0, n * part);
     for (size_t k = 0; k < n; k++)
       b->fill(b->recipe, i + k, data + k * part);
-    done = put(s, data, n * part, to);
+    done = put(s, &(fe_blob){.data = data, .size = n * part}, -1, to);
   }
   int error = errno;
   free(data);
@@ -138,7 +138,7 @@ static bool write_promised(sink *s, const fe_blob *b, uint64_t to) {
 static bool write_blob(sink *s, const fe_blob *b, uint64_t to) {
   if (!b->data && b->size)
     return write_promised(s, b, to);
-  return copy_from_file(s, b, to) || put(s, b->data, b->size, to);
+  return write_data(s, b, to);
 }
 
 bool fe_blob_write(const fe_blob *b, int fd, uint64_t to) {

@@ -42,19 +42,6 @@ static fe_status malformed(fe_diags *d, const char *path) {
   return FE_FAILED;
 }
 
-static bool read_at(int fd, void *to, size_t n, uint64_t at) {
-  char *p = to;
-  while (n) {
-    ssize_t r = pread(fd, p, n, (off_t)at);
-    if (r <= 0)
-      return false;
-    p += r;
-    at += (uint64_t)r;
-    n -= (size_t)r;
-  }
-  return true;
-}
-
 //===-- The object that reserves --------------------------------------------//
 
 enum { NONE, WEIGHTS, SYMTAB, STRTAB, SHSTRTAB, STACK, COUNT };
@@ -199,19 +186,19 @@ fe_status fe_weights_fill(fe_diags *d, int fd, const char *path, uint64_t base,
     return FE_OK;
   Elf64_Ehdr h;
   struct stat st;
-  if (fstat(fd, &st) || !read_at(fd, &h, sizeof h, base))
+  if (fstat(fd, &st) || !fe_read_at(fd, &h, sizeof h, base))
     return fe_file_error(d, path, "read the linker's output", errno);
   size_t sections_size = (size_t)h.e_shnum * sizeof(Elf64_Shdr);
   size_t segments_size = (size_t)h.e_phnum * sizeof(Elf64_Phdr);
   Elf64_Shdr *s = fe_alloc(d->arena, sections_size);
   Elf64_Phdr *ph = fe_alloc(d->arena, segments_size + 1);
-  if (!read_at(fd, s, sections_size, base + h.e_shoff) ||
+  if (!fe_read_at(fd, s, sections_size, base + h.e_shoff) ||
       h.e_shstrndx >= h.e_shnum ||
-      (segments_size && !read_at(fd, ph, segments_size, base + h.e_phoff)))
+      (segments_size && !fe_read_at(fd, ph, segments_size, base + h.e_phoff)))
     return malformed(d, path);
   char *names = fe_alloc(d->arena, s[h.e_shstrndx].sh_size + 1);
-  if (!read_at(fd, names, s[h.e_shstrndx].sh_size,
-               base + s[h.e_shstrndx].sh_offset))
+  if (!fe_read_at(fd, names, s[h.e_shstrndx].sh_size,
+                  base + s[h.e_shstrndx].sh_offset))
     return malformed(d, path);
   Elf64_Shdr *weights = NULL;
   for (unsigned i = 1; i < h.e_shnum; i++)
@@ -337,7 +324,7 @@ fe_status fe_object_localize(fe_diags *d, int fd, const char *path,
     return fe_file_error(d, path, "read the linker's output", errno);
   image o = {.size = (uint64_t)st.st_size};
   o.data = fe_alloc(d->arena, o.size);
-  if (!read_at(fd, o.data, o.size, 0))
+  if (!fe_read_at(fd, o.data, o.size, 0))
     return fe_file_error(d, path, "read the linker's output", errno);
   if (!localize(d->arena, &o, fe_printf(d->arena, "%s_model", prefix)))
     return malformed(d, path);

@@ -212,7 +212,8 @@ bool fe_blob_write(const fe_blob *b, int fd, uint64_t at);
 bool fe_blobs_write(const fe_model_info *info, int fd, uint64_t at);
 bool fe_blobs_write_huge(const fe_model_info *info, int fd, uint64_t at);
 #define FE_HUGE_PAGE ((size_t)2 << 20)
-/// Writes all of it; false: errno.
+/// Reads or writes all of it; false: errno, or the file ends before.
+bool fe_read_at(int fd, void *to, size_t n, uint64_t at);
 bool fe_write_at(int fd, const void *from, size_t n, uint64_t at);
 /// Copies all blobs to their places; `at` has weight_bytes zero bytes.
 void fe_weights_copy(const fe_model_info *info, void *at);

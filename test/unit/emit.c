@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "emit/emit.h"
+#include "emit/parts.h"
 #include "ferrule_config.h"
 #include "unit.h"
 
@@ -345,6 +346,41 @@ static void vector_math(void **state) {
   }
 }
 
+/// A blob's file that ends too early: the rest comes from memory, and what lies
+/// before the blob stays.
+static void short_file(void **state) {
+  (void)state;
+  enum { FIRST = 1000, PLACE = 1024, SIZE = 5 << 20 };
+  char *data = malloc(SIZE), *got = malloc(PLACE + SIZE);
+  unsigned seed = 3;
+  for (size_t i = 0; i < SIZE; i++)
+    data[i] = (char)(number(&seed) * 100);
+  const size_t there[] = {0, 1 << 20, 3 << 20, SIZE};
+  for (unsigned i = 0; i < sizeof there / sizeof *there; i++) {
+    char from[] = "/tmp/ferrule_emit_XXXXXX", to[] = "/tmp/ferrule_emit_XXXXXX";
+    int in = mkstemp(from), out = mkstemp(to);
+    assert_int_equal(write(in, data, there[i]), there[i]);
+    fe_blob first = {.data = data, .size = FIRST};
+    fe_blob large = {.data = data, .size = SIZE, .file = from};
+    fe_placed_blob blobs[] = {{&first, 0}, {&large, PLACE}};
+    fe_model_info info = {.n_blobs = 2, .blobs = blobs};
+    assert_true(fe_blobs_write_huge(&info, out, 0));
+    assert_int_equal(pread(out, got, PLACE + SIZE, 0), PLACE + SIZE);
+    assert_memory_equal(got, data, FIRST);
+    assert_memory_equal(got + PLACE, data, SIZE);
+    assert_true(fe_blobs_write(&info, out, 0));
+    assert_int_equal(pread(out, got, PLACE + SIZE, 0), PLACE + SIZE);
+    assert_memory_equal(got, data, FIRST);
+    assert_memory_equal(got + PLACE, data, SIZE);
+    close(in);
+    close(out);
+    unlink(from);
+    unlink(to);
+  }
+  free(data);
+  free(got);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(shared_object),
@@ -357,6 +393,7 @@ int main(void) {
       cmocka_unit_test(jit),
       cmocka_unit_test(profile),
       cmocka_unit_test(vector_math),
+      cmocka_unit_test(short_file),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
