@@ -14,7 +14,8 @@
 
 #include <string.h>
 
-/// The only true element of a constant mask; -1: there is none.
+/// The only true element of a constant mask; -1: there is none. Undefined ones
+/// are taken as false, as LLVM does.
 static int lone_element(LLVMValueRef mask) {
   LLVMTypeRef type = LLVMTypeOf(mask);
   if (!LLVMIsConstant(mask) || LLVMGetTypeKind(type) != LLVMVectorTypeKind)
@@ -23,6 +24,8 @@ static int lone_element(LLVMValueRef mask) {
   unsigned n = LLVMGetVectorSize(type);
   for (unsigned i = 0; i < n; i++) {
     LLVMValueRef e = LLVMGetAggregateElement(mask, i);
+    if (e && LLVMIsUndef(e))
+      continue;
     if (!e || !LLVMIsAConstantInt(e))
       return -1;
     if (!LLVMConstIntGetZExtValue(e))
