@@ -18,10 +18,9 @@
 const fe_cli_option fe_shared_options[] = {
     {"target", 0, "CPU",
      "native (default), x86-64-v2, x86-64-v3, x86-64-v4, x86-64-v4-bf16, "
-     "aarch64; a processor, "
-     "as icelake-server, znver4 or cortex-a76 (any other name lists "
-     "them); multi, "
-     "or levels with commas between: code for each, chosen when it is run"},
+     "aarch64; a processor, as icelake-server, znver4 or cortex-a76 (any other "
+     "name lists them); multi, or levels with commas between: code for each, "
+     "chosen when it is run"},
     {"cpu", 0, "CPU", "the same as --target"},
     {"dim", 0, "NAME=N",
      "fix a dimension of an input, as in --dim batch=1 or, for the first one "

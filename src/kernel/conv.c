@@ -12,14 +12,19 @@
 //
 // Bytes (krnl.conv_bytes): the same over words of four channels each. A word of
 // a pixel is broadcast, and the products of its bytes with the weights, which
-// are a word or two (fe_dot_words), are added to a lane of 32 bits.
+// are a word or two (fe_dot_words), are added to a lane of 32 bits. Of two, the
+// loop takes two words of the pixel at once: blocks have few.
+//
+// `interleave`: blocks of output channels are pixels of the result beside each
+// other, as of a transposed convolution whose kernel is its stride.
 //
 // Items are (image, panel, part of the image), ordered so that what is reused
 // stays in cache: parts of the image outside when all weights do or the image
-// does not; otherwise panels outside. Where the weights are larger than the
-// cache, each tile prefetches its share of the next panel. Where the results
-// are, and come after few steps, each tile prefetches the places of the next
-// one's results, and what is added to those.
+// does not; otherwise panels outside. Where the weights take more than a part
+// of L2, each tile prefetches its share of the next panel. Where the results of
+// floats do, or nobody knows, and come after few steps, each tile prefetches
+// the places of the next one's results, and what is added to those; behind the
+// last one that may be beyond the result, which prefetching does not mind.
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/conv.h"
@@ -203,7 +208,6 @@ static void steps(conv *c, uint32_t mask, int64_t count, int64_t in_step,
       }
   if (!n)
     return;
-  // Two words at once where they are pairs: blocks have few words.
   int64_t once = c->dot == FE_DOT_S16 && count % 2 == 0 ? 2 : 1;
   if (count == once) {
     several(c, mask, once, in_step, in, w, acc);

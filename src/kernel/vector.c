@@ -36,15 +36,8 @@ MlirValue fe_dot_bf16(const fe_gen *g, MlirValue acc, MlirValue a,
   fe_ir *ir = g->ir;
   const char *name = fe_printf(ir->arena, "llvm.x86.avx512bf16.dpbf16ps.%u",
                                g->target->vector_bits);
-  int32_t segments[2] = {3, 0};
-  MlirType type = mlirValueGetType(acc);
-  return fe_first(
-      FE_OP(ir, "llvm.call_intrinsic", FE_VALUES(acc, a, b), FE_TYPES(type),
-            FE_ATTRS(fe_at_str(ir, "intrin", name),
-                     fe_named(ir, "op_bundle_sizes",
-                              mlirDenseI32ArrayGet(ir->ctx, 0, NULL)),
-                     fe_named(ir, "operandSegmentSizes",
-                              mlirDenseI32ArrayGet(ir->ctx, 2, segments)))));
+  MlirValue in[3] = {acc, a, b};
+  return fe_intrinsic(ir, name, 3, in, mlirValueGetType(acc));
 }
 
 unsigned fe_gen_lanes(const fe_gen *g, MlirType elem) {
