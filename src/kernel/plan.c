@@ -24,13 +24,6 @@ static int64_t round_up(int64_t v, int64_t unit) {
   return (v + unit - 1) / unit * unit;
 }
 
-/// Bytes that tiles of `rows` rows of A go through for each panel: those rows,
-/// the panel, and the next one, which is fetched meanwhile.
-static int64_t in_cache(const fe_contract_plan *p, int64_t rows, int64_t k,
-                        int64_t bytes) {
-  return (rows + 2 * (int64_t)p->vectors * p->lanes) * k * bytes;
-}
-
 /// The size of equal parts that are at most `most`.
 static int64_t even_parts(int64_t all, int64_t most) {
   int64_t parts = (all + most - 1) / most;
@@ -43,8 +36,9 @@ static int64_t even_parts(int64_t all, int64_t most) {
 static void block_panels(fe_contract_plan *p, int64_t l2, int64_t bytes,
                          int64_t m, int64_t k) {
   int64_t few = m == FE_DYN || m > FE_ROW_BLOCK ? FE_ROW_BLOCK : m;
-  int64_t fitting =
-      l2 / 4 * 3 / (k * bytes) - 2 * (int64_t)p->vectors * p->lanes;
+  // Beside rows of A: a panel, and the next one, which is fetched meanwhile.
+  int64_t columns = 2 * (int64_t)p->vectors * p->lanes;
+  int64_t fitting = l2 / 4 * 3 / (k * bytes) - columns;
   if (fitting >= few || few <= p->rows) {
     p->row_block = clamp(fitting, few, 4 * FE_ROW_BLOCK);
     if (m != FE_DYN)
@@ -53,9 +47,9 @@ static void block_panels(fe_contract_plan *p, int64_t l2, int64_t bytes,
   }
   int64_t blocks = m / FE_ROW_BLOCK; // not below that many rows
   p->row_block = m == FE_DYN ? FE_ROW_BLOCK
-                 : blocks    ? even_parts(m, (m + blocks - 1) / blocks)
+                 : blocks    ? (m + blocks - 1) / blocks
                              : m;
-  int64_t depth = l2 / 2 / in_cache(p, p->row_block, 1, bytes);
+  int64_t depth = l2 / 2 / ((p->row_block + columns) * bytes);
   p->k_block = even_parts(k, depth < FE_K_LEAST ? FE_K_LEAST : depth);
   p->k_block = p->k_block < k ? round_up(p->k_block, p->lanes) : 0;
   int64_t waiting = p->row_block * p->vectors * p->lanes * bytes;
@@ -94,7 +88,7 @@ fe_contract_plan fe_contract_choose(const fe_target *t, unsigned elem_bits,
   if (m != FE_DYN && !p.k_block && k != FE_DYN && m * k * bytes <= 4 * l2)
     block = m;
   if (m != FE_DYN) // blocks of about the same size
-    block = m <= block ? m : even_parts(m, block);
+    block = even_parts(m, block);
   p.row_block = m != FE_DYN && block >= m ? m : round_up(block, p.rows);
   return p;
 }
