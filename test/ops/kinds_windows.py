@@ -282,6 +282,11 @@ def grid_samples():
             np.float32)
         by_onnx(b, "GridSample", [x, grid], mode=mode, padding_mode=pad,
                 align_corners=corners)
+    # So many dims that the elements around a place are thousands.
+    for n, mode in (5, "cubic"), (9, "linear"):
+        grid = f.random.uniform(-1, 1, (1, *[1] * (n - 1), 2, n))
+        by_onnx(b, "GridSample", [f.normal(1, 2, *[2] * n),
+                                  grid.astype(np.float32)], mode=mode)
     b.run()
 
 

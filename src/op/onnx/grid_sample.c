@@ -186,41 +186,6 @@ static void locate(sampler *s, unsigned d, MlirValue v, MlirValue size) {
   }
 }
 
-/// Value of the channel whose batch and channel are at[0], at[1].
-static MlirValue sample(sampler *s, MlirValue *at) {
-  fe_ir *ir = s->ir;
-  fe_dtype t = s->l->in_type[0];
-  unsigned total = 1;
-  for (unsigned d = 0; d < s->n; ++d)
-    total *= s->taps;
-  MlirValue sum = {0};
-  for (unsigned i = 0; i < total; ++i) {
-    MlirValue weight = {0}, valid = {0};
-    for (unsigned d = s->n, rest = i; d-- > 0; rest /= s->taps) {
-      unsigned tap = rest % s->taps;
-      at[2 + d] = s->index[d][tap];
-      if (s->zeros)
-        valid = fe_is_null(valid) ? s->valid[d][tap]
-                                  : fe_and(ir, valid, s->valid[d][tap]);
-      if (!s->nearest)
-        weight = fe_is_null(weight) ? s->weight[d][tap]
-                                    : fe_mul(ir, weight, s->weight[d][tap]);
-    }
-    MlirValue v = fe_get(&s->k, s->k.in[0], t, 2 + s->n, at);
-    if (s->zeros)
-      v = fe_select(ir, valid, v, fe_number(ir, mlirValueGetType(v), 0));
-    if (s->nearest)
-      return v;
-    bool is_unsigned = fe_dtype_is_unsigned(t) || t == FE_BOOL;
-    v = fe_convert(ir, v, s->sum, is_unsigned, false);
-    v = fe_mul(ir, v, fe_convert(ir, weight, s->sum, false, false));
-    sum = fe_is_null(sum) ? v : fe_add(ir, sum, v);
-  }
-  if (!fe_dtype_is_float(t))
-    sum = fe_math(ir, "roundeven", sum);
-  return fe_interpolated(ir, t, sum);
-}
-
 /// Places whose taps are found before any channel is sampled: each plane of the
 /// image then stays in the cache, and results are written in order.
 #define FE_PLACES 64
@@ -255,18 +220,90 @@ static void keep_taps(sampler *s, const taps *m, MlirValue place) {
     }
 }
 
-static void recall_taps(sampler *s, const taps *m, MlirValue place) {
+/// Row `row` of the memory, a tap of dim d, becomes s->index[d][t] and so on.
+static void recall_tap(sampler *s, const taps *m, MlirValue place, unsigned d,
+                       unsigned t, MlirValue row) {
   fe_ir *ir = s->ir;
-  MlirValue no = fe_int(ir, ir->i8, 0);
+  MlirValue at[2] = {row, place}, no = fe_int(ir, ir->i8, 0);
+  s->index[d][t] = fe_load(ir, m->index, 2, at);
+  if (!s->nearest)
+    s->weight[d][t] = fe_load(ir, m->weight, 2, at);
+  if (s->zeros)
+    s->valid[d][t] = fe_cmp(ir, FE_NE, fe_load(ir, m->valid, 2, at), no);
+}
+
+/// sum + the element at tap[d] of each dim, times its weight; nearest: the
+/// element.
+static MlirValue add_element(sampler *s, MlirValue sum, MlirValue *at,
+                             const unsigned *tap) {
+  fe_ir *ir = s->ir;
+  fe_dtype t = s->l->in_type[0];
+  MlirValue weight = {0}, valid = {0};
+  for (unsigned d = s->n; d-- > 0;) {
+    unsigned i = tap[d];
+    at[2 + d] = s->index[d][i];
+    if (s->zeros)
+      valid = fe_is_null(valid) ? s->valid[d][i]
+                                : fe_and(ir, valid, s->valid[d][i]);
+    if (!s->nearest)
+      weight = fe_is_null(weight) ? s->weight[d][i]
+                                  : fe_mul(ir, weight, s->weight[d][i]);
+  }
+  MlirValue v = fe_get(&s->k, s->k.in[0], t, 2 + s->n, at);
+  if (s->zeros)
+    v = fe_select(ir, valid, v, fe_number(ir, mlirValueGetType(v), 0));
+  if (s->nearest)
+    return v;
+  bool is_unsigned = fe_dtype_is_unsigned(t) || t == FE_BOOL;
+  v = fe_convert(ir, v, s->sum, is_unsigned, false);
+  v = fe_mul(ir, v, fe_convert(ir, weight, s->sum, false, false));
+  return fe_is_null(sum) ? v : fe_add(ir, sum, v);
+}
+
+/// Sum over all combinations of taps, written out where they are few.
+static MlirValue sum_of_elements(sampler *s, const taps *m, MlirValue place,
+                                 MlirValue *at) {
+  enum { MOST_ELEMENTS = 256 };
+  fe_ir *ir = s->ir;
+  unsigned tap[FE_MAX_RANK] = {0};
+  int64_t total = 1;
   for (unsigned d = 0; d < s->n; ++d)
-    for (unsigned t = 0; t < s->taps; ++t) {
-      MlirValue at[2] = {fe_index(ir, d * s->taps + t), place};
-      s->index[d][t] = fe_load(ir, m->index, 2, at);
-      if (!s->nearest)
-        s->weight[d][t] = fe_load(ir, m->weight, 2, at);
-      if (s->zeros)
-        s->valid[d][t] = fe_cmp(ir, FE_NE, fe_load(ir, m->valid, 2, at), no);
+    total *= s->taps;
+  MlirValue sum = {0}, taps_n = fe_index(ir, s->taps);
+  if (total <= MOST_ELEMENTS) {
+    for (unsigned d = 0; d < s->n; ++d)
+      for (unsigned t = 0; t < s->taps; ++t)
+        recall_tap(s, m, place, d, t, fe_index(ir, d * s->taps + t));
+    for (unsigned i = 0; i < total; ++i) {
+      for (unsigned d = s->n, rest = i; d-- > 0; rest /= s->taps)
+        tap[d] = rest % s->taps;
+      sum = add_element(s, sum, at, tap);
     }
+    return sum;
+  }
+  sum = fe_float(ir, s->sum, 0);
+  fe_region i = fe_for_begin(ir, fe_index(ir, 0), fe_index(ir, total),
+                             fe_index(ir, 1), 1, &sum);
+  MlirValue rest = i.iv;
+  for (unsigned d = s->n; d-- > 0; rest = fe_divu(ir, rest, taps_n)) {
+    MlirValue first = fe_index(ir, d * s->taps);
+    recall_tap(s, m, place, d, 0, fe_add(ir, first, fe_remu(ir, rest, taps_n)));
+  }
+  MlirValue next = add_element(s, fe_block_arg(i.body, 1), at, tap);
+  fe_for_end(ir, &i, 1, &next);
+  return fe_result(i.op, 0);
+}
+
+/// Value of the channel whose batch and channel are at[0], at[1].
+static MlirValue sample(sampler *s, const taps *m, MlirValue place,
+                        MlirValue *at) {
+  fe_dtype t = s->l->in_type[0];
+  MlirValue v = sum_of_elements(s, m, place, at);
+  if (s->nearest)
+    return v;
+  if (!fe_dtype_is_float(t))
+    v = fe_math(s->ir, "roundeven", v);
+  return fe_interpolated(s->ir, t, v);
 }
 
 static fe_status lower_sample(fe_lower *l) {
@@ -324,11 +361,10 @@ static fe_status lower_sample(fe_lower *l) {
   fe_loop_end(ir, &place);
   fe_region channel = fe_loop(ir, fe_dim(ir, s.k.in[0], 1));
   place = fe_loop(ir, count);
-  recall_taps(&s, &memory, place.iv);
   grid[s.n] = fe_add(ir, chunk.iv, place.iv);
   at[0] = grid[0];
   at[1] = channel.iv;
-  MlirValue v = sample(&s, at);
+  MlirValue v = sample(&s, &memory, place.iv, at);
   for (unsigned d = 0; d < s.n; ++d)
     at[2 + d] = grid[1 + d];
   fe_put(&s.k, v, s.k.out[0], l->out_type[0], rank, at);
