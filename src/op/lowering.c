@@ -90,6 +90,11 @@ static MlirValue evaluate(fe_ir *ir, MlirAffineExpr e, const MlirValue *sym) {
     return fe_add(ir, a, b);
   if (mlirAffineExprIsAMul(e))
     return fe_mul(ir, a, b);
+  if (!mlirAffineExprIsAConstant(mlirAffineBinaryOpExprGetRHS(e))) {
+    // 1 where dividing would trap, as in Div (arithmetic.c).
+    MlirValue none = fe_cmp(ir, FE_EQ, b, fe_index(ir, 0));
+    b = fe_select(ir, none, fe_index(ir, 1), b);
+  }
   if (mlirAffineExprIsAFloorDiv(e))
     return fe_floordiv(ir, a, b);
   if (mlirAffineExprIsACeilDiv(e))

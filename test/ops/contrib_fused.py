@@ -130,4 +130,7 @@ for free in False, True:
         f.case("GatedRMSNorm", [f.normal(*shape), f.normal(8),
                                 f.normal(*shape)], domain="com.microsoft",
                dynamic=free)
+# Rows of no size, by which the last dim would be divided.
+f.refused("GatedRMSNorm", [f.normal(2, 3, 8), f.normal(0), f.normal(2, 3, 8)],
+          domain="com.microsoft", dynamic=True, run_time=True)
 f.done()

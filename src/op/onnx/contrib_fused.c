@@ -258,7 +258,8 @@ static fe_status expand_gated_norm(fe_node *n, MlirValue *results) {
   MlirValue x = n->in.at[0], gate = fe_x_cast(ir, n->in.at[2], FE_F32);
   fe_dims d;
   if (!fe_dims_of(ir, x, &d) || !d.rank || d.rank >= FE_MAX_RANK)
-    return fe_node_error(n, NULL, "X must have at least one dimension");
+    return fe_node_error(n, NULL, "X must have 1 to %d dimensions",
+                         FE_MAX_RANK - 1);
   // Rows of the scale's size, behind the dims in front of the last one.
   MlirValue size = fe_x_size(ir, n->in.at[1], 0);
   MlirValue count = FE_X(ir, "Div", fe_x_size(ir, x, d.rank - 1), size);
