@@ -384,22 +384,44 @@ static fe_status size_of(fe_call_site *c, MlirValue v, int64_t axis,
   return FE_OK;
 }
 
+/// Ends the run unless `fits`.
+static void check_scan(const fe_call_site *c, MlirValue fits,
+                       const char *what) {
+  fe_ir *ir = c->scope->im->ir;
+  const char *message = fe_printf(ir->arena, "Scan '%s': %s",
+                                  c->where.node ? c->where.node : "", what);
+  FE_OP(ir, "krnl.check", FE_VALUES(fits),
+        FE_ATTRS(fe_at_str(ir, "message", message)));
+}
+
+/// Dim `axis` of v must be of size `want`, which is `expr`.
+static fe_status must_have(fe_call_site *c, MlirValue v, int64_t axis,
+                           MlirValue want, MlirAffineExpr expr,
+                           const char *what) {
+  fe_ir *ir = c->scope->im->ir;
+  MlirValue size;
+  MlirAffineExpr mine;
+  if (size_of(c, v, axis, &size, &mine) != FE_OK)
+    return FE_FAILED;
+  if (fe_dim_same(mine, expr))
+    return FE_OK;
+  if (fe_dim_static(mine) != FE_DYN && fe_dim_static(expr) != FE_DYN)
+    return fe_error(ir->diags, c->where, NULL, "%s", what);
+  check_scan(c,
+             fe_cmp(ir, FE_EQ, fe_extract_scalar(ir, size),
+                    fe_extract_scalar(ir, want)),
+             what);
+  return FE_OK;
+}
+
 /// All scanned inputs have the same number of elements to scan.
 static fe_status scan_count(fe_call_site *c, scan *s) {
-  for (size_t i = 0; i < s->n_in; i++) {
-    MlirValue size;
-    MlirAffineExpr trips;
-    if (size_of(c, s->in[i], s->axis[i], &size, &trips) != FE_OK)
+  if (size_of(c, s->in[0], s->axis[0], &s->count, &s->trips) != FE_OK)
+    return FE_FAILED;
+  for (size_t i = 1; i < s->n_in; i++)
+    if (must_have(c, s->in[i], s->axis[i], s->count, s->trips,
+                  "the scanned inputs have different lengths") != FE_OK)
       return FE_FAILED;
-    if (i && fe_dim_static(trips) != FE_DYN &&
-        fe_dim_static(s->trips) != FE_DYN && !fe_dim_same(trips, s->trips))
-      return fe_error(c->scope->im->diags, c->where, NULL,
-                      "the scanned inputs have different lengths");
-    if (!i) {
-      s->count = size;
-      s->trips = trips;
-    }
-  }
   return FE_OK;
 }
 
@@ -456,13 +478,9 @@ static MlirValue batch_length(const batch *b, const fe_call_site *c,
   MlirValue fits =
       fe_and(ir, fe_cmp(ir, FE_GE, n, fe_int(ir, ir->i64, 0)),
              fe_cmp(ir, FE_LE, n, fe_extract_scalar(ir, b->whole)));
-  const char *message =
-      fe_printf(ir->arena,
-                "Scan '%s': a length in sequence_lens is negative, or more "
-                "than the inputs have",
-                c->where.node ? c->where.node : "");
-  FE_OP(ir, "krnl.check", FE_VALUES(fits),
-        FE_ATTRS(fe_at_str(ir, "message", message)));
+  check_scan(c, fits,
+             "a length in sequence_lens is negative, or more than the inputs "
+             "have");
   return length;
 }
 
@@ -528,12 +546,20 @@ static fe_status scan_8(fe_call_site *c, scan *s, const MlirValue *states,
   MlirAffineExpr trips;
   if (size_of(c, s->in[0], 0, &count, &trips) != FE_OK)
     return FE_FAILED;
+  for (size_t i = 0; i < s->n_state + s->n_in; i++)
+    if (must_have(c, i < s->n_state ? states[i] : s->in[i - s->n_state], 0,
+                  count, trips, "the inputs differ in the batch") != FE_OK)
+      return FE_FAILED;
   fe_dims lengths;
   if (!fe_is_null(b.lengths) &&
       (!fe_dims_of(c->scope->im->ir, b.lengths, &lengths) ||
        lengths.rank != 1 || fe_dtype_of_elem(fe_elem_of(b.lengths)) != FE_I64))
     return fe_error(c->scope->im->diags, c->where, NULL,
                     "sequence_lens is no list of int64");
+  if (!fe_is_null(b.lengths) &&
+      must_have(c, b.lengths, 0, count, trips,
+                "sequence_lens must have a length for each sequence") != FE_OK)
+    return FE_FAILED;
   if (!fe_is_null(b.lengths) &&
       size_of(c, s->in[0], 1, &b.whole, &b.whole_dim) != FE_OK)
     return FE_FAILED;

@@ -13,8 +13,10 @@ def value(name, kind, shape):
     return helper.make_tensor_value_info(name, kind, shape)
 
 
-def model(directions, lengths=True, open_sizes=True, batch=3, steps=4):
-    """A state, two scanned inputs, results of two ranks."""
+def model(directions, lengths=True, open_sizes=True, batch=3, steps=4,
+          apart=False):
+    """A state, two scanned inputs, results of two ranks. apart: no size has the
+    same name as another."""
     body = helper.make_graph(
         [helper.make_node("Add", ["s", "x"], ["t"]),
          helper.make_node("Mul", ["t", "k"], ["y"]),
@@ -29,6 +31,11 @@ def model(directions, lengths=True, open_sizes=True, batch=3, steps=4):
              value("b", FLOAT, [B, S])]
     if lengths:
         infos.insert(0, value("n", INT64, [B]))
+    if apart:
+        for i in infos:
+            for k, d in enumerate(i.type.tensor_type.shape.dim):
+                if d.dim_param:
+                    d.dim_param = f"{i.name}{k}"
     return helper.make_model(
         helper.make_graph([scan], "g", infos, [
             helper.make_empty_tensor_value_info(n) for n in ("f", "ys", "zs")]),
@@ -69,4 +76,18 @@ for lengths in [5, 1, 1], [4, 4, -1]:
             f.passed += 1
         else:
             f.fail(f"lengths {lengths}", str(e))
+# Sizes that do not fit together, which only the run knows.
+onnx.save(model([0, 0], apart=True), f.path)
+compiled = ferrule.load(f.path)
+for name, part in dict(n="sequence_lens", h="batch", b="batch").items():
+    given = feeds([4, 2, 3], 4)
+    given[name] = given[name][:2].copy()
+    try:
+        compiled.run(given)
+        f.fail(f"two of {name}", "were accepted")
+    except ferrule.Error as e:
+        if part in str(e):
+            f.passed += 1
+        else:
+            f.fail(f"two of {name}", str(e))
 f.done()
