@@ -190,7 +190,7 @@ fe_status fe_attention_read(fe_attention *a, MlirAffineExpr *items,
   if (a->cached && a->masked) // which may have fewer keys than the cache
     limit_keys(a);
   a->query_block =
-      a->n_rows == FE_DYN || a->n_rows > FE_QUERIES ? FE_QUERIES : a->n_rows;
+      a->n_rows < 1 || a->n_rows > FE_QUERIES ? FE_QUERIES : a->n_rows;
   a->pack_v =
       dims[2][1] != dims[2][3] - 1 ||
       (is_half(a, &a->v) && (a->n_rows == FE_DYN || a->n_rows > FE_ROWS));

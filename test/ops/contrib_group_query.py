@@ -315,4 +315,6 @@ for bad in dict(mrope_section=[1, 2]), dict(mrope_section=[4, 2, 1]), \
                                              mrope_layout=2):
     f.refused("MRotaryEmbedding", [n(2, 3, 32), ids, n(6, 8), n(6, 8)],
               domain="com.microsoft", num_heads=2, **bad)
+f.refused("MRotaryEmbedding", [n(2, 3, 32), ids, n(6, 8), n(6, 8)],
+          domain="com.microsoft", mrope_section=[2**31 - 1] * 3, dynamic=True)
 f.done()

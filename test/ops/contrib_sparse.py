@@ -80,4 +80,14 @@ for bad in dict(num_heads=3), dict(sparse_block_size=0), dict(do_rotary=1):
                                   n(1, 1, 64, 16), n(1, 1, 64, 16), *blocks,
                                   last, last], domain="com.microsoft",
               outputs=3, **attributes)
+# No queries, and more heads than there can be.
+k, v = n(1, 1, 64, 16), n(1, 1, 64, 16)
+for free in False, True:
+    inputs = [n(1, 0, 32), n(1, 0, 16), n(1, 0, 16), k, v, *blocks, last, last]
+    f.case("SparseAttention", inputs, domain="com.microsoft", outputs=3,
+           dynamic=free, want=[inputs[0], k, v], num_heads=2, kv_num_heads=1,
+           sparse_block_size=16)
+    f.refused("SparseAttention", inputs, domain="com.microsoft", outputs=3,
+              dynamic=free, num_heads=2**62, kv_num_heads=1,
+              sparse_block_size=16)
 f.done()

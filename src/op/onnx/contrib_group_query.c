@@ -464,6 +464,8 @@ fe_status fe_group_query(fe_node *n, const MlirValue in[FE_GQ_INPUTS],
                    .keep = keep,
                    .heads = fe_node_int(n, "num_heads", 0),
                    .kv_heads = fe_node_int(n, "kv_num_heads", 0)};
+  if (g.heads > INT16_MAX)
+    return fe_node_refuse(n, "num_heads", "there are too many heads");
   if (g.heads <= 0 || g.kv_heads <= 0 || g.heads % g.kv_heads)
     return fe_node_error(n, NULL,
                          "num_heads must be a multiple of kv_num_heads");

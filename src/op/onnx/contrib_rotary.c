@@ -122,7 +122,7 @@ static fe_status expand_multi_rotary(fe_node *n, MlirValue *results) {
   if (!section || section->n != 3)
     return fe_node_refuse(n, "mrope_section", "it must be three numbers");
   for (unsigned s = 0; s < 3; ++s) {
-    if (section->ints[s] < 0 || section->ints[s] > INT32_MAX)
+    if (section->ints[s] < 0 || section->ints[s] > INT16_MAX)
       return fe_node_refuse(n, "mrope_section",
                             "a section is negative, or "
                             "much too large");
