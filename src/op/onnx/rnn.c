@@ -66,7 +66,9 @@ static fe_status infer_rnn(fe_infer *f) {
     return FE_FAILED;
   int64_t given = fe_attr_i64(f->attrs, "hidden_size", 0);
   int64_t hidden = hidden_of(f, &n, &r);
-  if (hidden == 0 || given < 0 || (given && given != hidden))
+  if (hidden == 0 || given < 0)
+    return fe_infer_error(f, NULL, "there must be at least one hidden unit");
+  if (given && given != hidden)
     return fe_infer_error(f, NULL,
                           "hidden_size is %" PRId64 " but R is for %" PRId64,
                           given, hidden);
