@@ -65,7 +65,7 @@ struct ferrule_pool {
   int threads;
 #ifdef __linux__
   cpu_set_t processors; // that workers may run on
-  int processor;        // the caller's at its last job; -1: nobody cares
+  int processor; // the caller's at its last job; -1: workers may be there
 #endif
   range *ranges;   // one per thread, 0 is the caller's
   worker *workers; // threads - 1
