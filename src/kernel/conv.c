@@ -681,9 +681,9 @@ static void choose(conv *c) {
       m * nk * c->channels * w->kernel[0] * w->kernel[1] * c->words / 2 + 1;
   int64_t part = PART_CYCLES / cycles;
   c->tiles_of_part = part < 4 ? 4 : part > 16 ? 16 : part;
-  c->rows_of_part = tiles == FE_DYN || tiles >= c->tiles_of_part
-                        ? 1
-                        : c->tiles_of_part / tiles;
+  // (Less than one: not known, or there are no columns.)
+  c->rows_of_part =
+      tiles < 1 || tiles >= c->tiles_of_part ? 1 : c->tiles_of_part / tiles;
   // Few items in an odd number leave a thread waiting: twice as many then.
   int64_t panels = c->panels.main + (c->panels.last ? 1 : 0);
   if (w->out[0] == 1 && tiles != FE_DYN && tiles > 1 &&

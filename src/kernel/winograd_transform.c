@@ -190,6 +190,8 @@ fe_winograd_plan fe_winograd_plan_for(const fe_target *t,
   int64_t lanes = fe_conv_block(t);
   int64_t tiles =
       images * ((s.out[0] + tile - 1) / tile) * ((s.out[1] + tile - 1) / tile);
+  if (!tiles) // images without pixels
+    return none;
   // A block's products on the stack, if all of them exceed the cache (or the
   // memory for all is not known).
   int64_t products = fe_winograd_products(tile) * 4;

@@ -71,6 +71,19 @@ def networks():
     f.case("Conv", [x, w], constants=(1,), group=3)
 
 
+def without_pixels():
+    """Empty batches, and no columns, of kernels that differ for either."""
+    for kernel, group in (1, 1), (3, 1), (3, 4), (3, 64):
+        check(64, 64, group, (kernel, kernel), (8, 8), batch=0,
+              pads=[kernel // 2] * 4)
+    for kernel in 2, 3:
+        f.case("ConvTranspose", [f.normal(1, 64, 8, 0),
+                                 f.normal(64, 24, kernel, kernel)],
+               constants=(1,), strides=[2, 2], output_padding=[kernel % 2] * 2,
+               pads=[kernel // 3] * 4, want=[np.zeros((1, 24, 16, 0), "f")])
+
+
 every_size()
 networks()
+without_pixels()
 f.done()
