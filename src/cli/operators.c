@@ -53,8 +53,13 @@ static const fe_op_row control_flow[] = {
      .inputs = "inputs*:T",
      .outputs = "outputs*:T",
      .types = "T=float",
-     .limits = "not through control flow, recurrent layers, attention, "
-               "Einsum, transforms, quantization, Resize that interpolates"},
+     .limits =
+         "not through control flow, recurrent layers, attention, "
+         "Einsum, transforms, quantization, Mod, Unique, RotaryEmbedding, "
+         "what samples between elements (GridSample, DeformConv, "
+         "RoiAlign, Resize but for nearest), MaxPool with "
+         "storage_order, GatherND and ScatterND with indices whose last "
+         "dim only the run knows, results after an operator's first"},
     {0}};
 
 static int by_name(const void *a, const void *b) {

@@ -1,5 +1,4 @@
-//===- gradient_basic.c - derivatives of single elements, products, sums -*- C
-//-*-===//
+//===- gradient_basic.c - derivatives of elements, products ------*- C -*-===//
 //
 // Part of Ferrule, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -29,10 +28,8 @@ static MlirValue d_pow_0(const fe_step *s) {
   MlirValue less = fe_d_two(s, "Sub", s->x[1],
                             fe_constant_scalar(s->ir, fe_d_type(s->x[1]), 1));
   MlirValue by = s->x[1];
-  if (fe_d_type(by) != fe_d_type(s->dy)) {
-    MlirNamedAttribute to = fe_at_i64(s->ir, "to", fe_d_type(s->dy));
-    by = fe_first(fe_onnx(s->ir, "Cast", 1, &by, 1, 1, &to));
-  }
+  if (fe_d_type(by) != fe_d_type(s->dy))
+    by = fe_d_cast(s, by, fe_d_type(s->dy));
   return fe_d_mul(s, fe_d_mul(s, s->dy, by), fe_d_two(s, "Pow", s->x[0], less));
 }
 static MlirValue d_pow_1(const fe_step *s) {
@@ -113,8 +110,7 @@ static MlirValue d_where_2(const fe_step *s) {
   return fe_d_where(s, s->x[0], fe_d_number(s, 0), s->dy);
 }
 static MlirValue d_cast(const fe_step *s) {
-  MlirNamedAttribute to = fe_at_i64(s->ir, "to", fe_d_type(s->x[0]));
-  return fe_first(fe_onnx(s->ir, "Cast", 1, &s->dy, 1, 1, &to));
+  return fe_d_cast(s, s->dy, fe_d_type(s->x[0]));
 }
 static MlirValue d_reshape(const fe_step *s) {
   return fe_d_reshaped(s, s->dy, s->x[0]);
@@ -181,10 +177,9 @@ static MlirValue d_sum(const fe_step *s) {
   return fe_d_expanded(s, dy, s->x[0]);
 }
 static MlirValue d_mean(const fe_step *s) {
-  MlirNamedAttribute to = fe_at_i64(s->ir, "to", fe_d_type(s->dy));
   MlirValue n[2] = {fe_d_one(s, "Size", s->x[0]), fe_d_one(s, "Size", s->y)};
   for (unsigned i = 0; i < 2; i++)
-    n[i] = fe_first(fe_onnx(s->ir, "Cast", 1, &n[i], 1, 1, &to));
+    n[i] = fe_d_cast(s, n[i], fe_d_type(s->dy));
   return fe_d_two(s, "Div", d_sum(s), fe_d_two(s, "Div", n[0], n[1]));
 }
 static MlirValue d_softmax(const fe_step *s) {
