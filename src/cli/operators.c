@@ -55,11 +55,13 @@ static const fe_op_row control_flow[] = {
      .types = "T=float",
      .limits =
          "not through control flow, recurrent layers, attention, "
-         "Einsum, transforms, quantization, Mod, Unique, RotaryEmbedding, "
-         "what samples between elements (GridSample, DeformConv, "
-         "RoiAlign, Resize but for nearest), MaxPool with "
-         "storage_order, GatherND and ScatterND with indices whose last "
-         "dim only the run knows, results after an operator's first"},
+         "Einsum, transforms, quantization, Det, Hardmax, Mod, Unique, Col2Im, "
+         "RotaryEmbedding, what "
+         "samples between elements (GridSample, AffineGrid, DeformConv, "
+         "RoiAlign, Resize "
+         "but for nearest), MaxPool with storage_order, scatters by mul, max, "
+         "min, updates of a ScatterND whose indices' last dim only the run "
+         "knows, results after an operator's first"},
     {0}};
 
 static int by_name(const void *a, const void *b) {
