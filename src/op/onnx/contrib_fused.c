@@ -260,6 +260,11 @@ static fe_status expand_gated_norm(fe_node *n, MlirValue *results) {
   if (!fe_dims_of(ir, x, &d) || !d.rank || d.rank >= FE_MAX_RANK)
     return fe_node_error(n, NULL, "X must have 1 to %d dimensions",
                          FE_MAX_RANK - 1);
+  int64_t wide = fe_dim_static(d.d[d.rank - 1]), part = fe_dim_static(c.d[0]);
+  if (part == 0 || (part != FE_DYN && wide != FE_DYN && wide % part))
+    return fe_node_error(n, NULL,
+                         "the size of the scale must divide the last dimension "
+                         "of X");
   // Rows of the scale's size, behind the dims in front of the last one.
   MlirValue size = fe_x_size(ir, n->in.at[1], 0);
   MlirValue count = FE_X(ir, "Div", fe_x_size(ir, x, d.rank - 1), size);
