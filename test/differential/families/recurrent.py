@@ -18,7 +18,7 @@ def function(name, alpha, beta):
         "Tanh": np.tanh, "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
         "Relu": lambda x: np.maximum(x, 0),
         "Softsign": lambda x: x / (1 + np.abs(x)),
-        "Softplus": lambda x: np.log1p(np.exp(x)),
+        "Softplus": lambda x: np.logaddexp(0, x),
         "HardSigmoid": lambda x: np.clip(alpha * x + beta, 0, 1),
         "Elu": lambda x: np.where(x < 0, alpha * np.expm1(x), x),
         "LeakyRelu": lambda x: np.where(x < 0, alpha * x, x),
