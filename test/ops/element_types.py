@@ -140,7 +140,7 @@ for t in ml.int4, E8M0:
     f.refused("ScatterND", [np.ones(3, t), np.array([[0]]), np.ones(1, t)],
               opset=25, reduction="add")
 f.refused("ScatterND", [np.ones(3, np.complex64), np.array([[0]]),
-                        np.ones(1, np.complex64)], opset=25, reduction="mul")
+                        np.ones(1, np.complex64)], opset=25, reduction="max")
 # Without saturation.
 x = np.array([0, -0., 1, 1e9, -1e9, np.inf, -np.inf, np.nan, 464, 465, 247,
               248, 61439, 61440, -61440], np.float32)
