@@ -324,6 +324,12 @@ void fe_runtime_call(fe_lower *l, const fe_runtime *call, MlirValue *result,
 /// where inputs and destinations are these.
 void fe_runtime_op(fe_lower *l, fe_runtime call, MlirValue *result,
                    MlirValue *numbers);
+/// fe_runtime_op with one destination, which becomes the op's result 0: `name`
+/// takes the first n_in operands and `numbers`, and says `messages`.
+void fe_runtime_result(fe_lower *l, const char *name, unsigned n_in,
+                       MlirValue dest, unsigned n_numbers,
+                       const MlirValue *numbers, unsigned n_messages,
+                       const char *const *messages);
 /// Sizes that the run gave for result 0 become those that its type says, which
 /// is checked.
 void fe_sizes_as_typed(fe_lower *l, MlirValue *sizes, const char *message);

@@ -77,6 +77,22 @@ void fe_runtime_op(fe_lower *l, fe_runtime call, MlirValue *result,
   fe_runtime_call(l, &call, result, numbers);
 }
 
+void fe_runtime_result(fe_lower *l, const char *name, unsigned n_in,
+                       MlirValue dest, unsigned n_numbers,
+                       const MlirValue *numbers, unsigned n_messages,
+                       const char *const *messages) {
+  fe_runtime_op(l,
+                (fe_runtime){.name = name,
+                             .n_in = n_in,
+                             .n_out = 1,
+                             .out = &dest,
+                             .n_numbers = n_numbers,
+                             .numbers = numbers,
+                             .n_messages = n_messages,
+                             .messages = messages},
+                &l->out[0], NULL);
+}
+
 void fe_sizes_as_typed(fe_lower *l, MlirValue *sizes, const char *message) {
   MlirValue r = fe_result(l->op, 0);
   for (unsigned i = 0; i < fe_rank(r); i++)

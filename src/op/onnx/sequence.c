@@ -53,22 +53,6 @@ static fe_status give_sequence(fe_infer *f, MlirType item) {
              : FE_OK;
 }
 
-/// One call that gives the op's result, of which the sizes are known.
-static void call(fe_lower *l, const char *name, unsigned n_in, MlirValue dest,
-                 unsigned n_numbers, const MlirValue *numbers,
-                 unsigned n_messages, const char *const *messages) {
-  fe_runtime_op(l,
-                (fe_runtime){.name = name,
-                             .n_in = n_in,
-                             .n_out = 1,
-                             .out = &dest,
-                             .n_numbers = n_numbers,
-                             .numbers = numbers,
-                             .n_messages = n_messages,
-                             .messages = messages},
-                &l->out[0], NULL);
-}
-
 static MlirValue handle(fe_lower *l) {
   return fe_tensor_empty(l, FE_I64, 0, NULL);
 }
@@ -85,7 +69,7 @@ static fe_status infer_empty(fe_infer *f) {
 
 static fe_status lower_make(fe_lower *l) {
   MlirValue n = fe_index(l->ir, l->n_in);
-  call(l, "sequence_make", l->n_in, handle(l), 1, &n, 0, NULL);
+  fe_runtime_result(l, "sequence_make", l->n_in, handle(l), 1, &n, 0, NULL);
   return FE_OK;
 }
 
@@ -164,7 +148,7 @@ static fe_status lower_at(fe_lower *l) {
     sizes_by(l, "sequence_dims", 2, numbers, messages, rank, sizes);
     dest = fe_out_empty(l, 0, sizes);
   }
-  call(l, "sequence_at", 1, dest, 1, numbers, 1, messages);
+  fe_runtime_result(l, "sequence_at", 1, dest, 1, numbers, 1, messages);
   return FE_OK;
 }
 
@@ -213,8 +197,8 @@ static fe_status infer_insert(fe_infer *f) {
 static fe_status lower_insert(fe_lower *l) {
   bool append = l->n_in < 3 || fe_is_null(l->in[2]);
   MlirValue at = append ? fe_index(l->ir, 0) : fe_read_index(l, l->in[2], 0);
-  call(l, append ? "sequence_append" : "sequence_insert", 2, handle(l), 1, &at,
-       append ? 0 : 1, &bad_position);
+  fe_runtime_result(l, append ? "sequence_append" : "sequence_insert", 2,
+                    handle(l), 1, &at, append ? 0 : 1, &bad_position);
   return FE_OK;
 }
 
@@ -228,7 +212,8 @@ static fe_status infer_erase(fe_infer *f) {
 static fe_status lower_erase(fe_lower *l) {
   bool last = l->n_in < 2 || fe_is_null(l->in[1]);
   MlirValue at = last ? fe_index(l->ir, -1) : fe_read_index(l, l->in[1], 0);
-  call(l, "sequence_erase", 1, handle(l), 1, &at, 1, &bad_position);
+  fe_runtime_result(l, "sequence_erase", 1, handle(l), 1, &at, 1,
+                    &bad_position);
   return FE_OK;
 }
 
@@ -281,7 +266,8 @@ static fe_status lower_split(fe_lower *l) {
   MlirValue numbers[] = {
       fe_index(ir, fe_attr_axis(l->op, "axis", 0, fe_rank(l->in[0]))),
       fe_index(ir, given), fe_index(ir, fe_attr_i64(l->op, "keepdims", 1))};
-  call(l, "sequence_split", given ? 2 : 1, handle(l), 3, numbers, 2, messages);
+  fe_runtime_result(l, "sequence_split", given ? 2 : 1, handle(l), 3, numbers,
+                    2, messages);
   return FE_OK;
 }
 
@@ -370,7 +356,8 @@ static fe_status lower_concat(fe_lower *l) {
   MlirValue numbers[] = {fe_index(ir, fe_attr_axis(l->op, "axis", 0, rank)),
                          fe_index(ir, fresh), fe_index(ir, rank - fresh)};
   sizes_by(l, "sequence_concat_dims", 3, numbers, messages, rank, sizes);
-  call(l, "sequence_concat", 1, fe_out_empty(l, 0, sizes), 2, numbers, 0, NULL);
+  fe_runtime_result(l, "sequence_concat", 1, fe_out_empty(l, 0, sizes), 2,
+                    numbers, 0, NULL);
   return FE_OK;
 }
 

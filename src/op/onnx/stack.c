@@ -24,16 +24,7 @@ static const char bad_size[] = "the elements that a loop stacks differ in size";
 static void call(fe_lower *l, const char *name, unsigned n_in, MlirValue dest,
                  unsigned n_numbers, const MlirValue *numbers) {
   const char *const messages[] = {bad_size};
-  fe_runtime_op(l,
-                (fe_runtime){.name = name,
-                             .n_in = n_in,
-                             .n_out = 1,
-                             .out = &dest,
-                             .n_numbers = n_numbers,
-                             .numbers = numbers,
-                             .n_messages = 1,
-                             .messages = messages},
-                &l->out[0], NULL);
+  fe_runtime_result(l, name, n_in, dest, n_numbers, numbers, 1, messages);
 }
 
 /// What messages call the op: models do not have it.
