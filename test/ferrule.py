@@ -14,6 +14,7 @@ Environment: FERRULE_BUILD, the build folder. Needs: numpy.
 import ctypes as c
 import os
 import time
+import weakref
 
 import numpy as np
 
@@ -144,7 +145,9 @@ def _library():
     lib.ferrule_model_message.restype = c.c_char_p
     lib.ferrule_program_model.argtypes = [c.c_void_p]
     lib.ferrule_program_model.restype = model
+    lib.ferrule_program_destroy.argtypes = [c.c_void_p]
     lib.ferrule_pool_create.restype = c.c_void_p
+    lib.ferrule_pool_destroy.argtypes = [c.c_void_p]
     lib.ferrule_pool_options.argtypes = [c.c_void_p]
     lib.ferrule_pool_options.restype = RunOptions
     return lib
@@ -206,7 +209,9 @@ def load(path, dims=(), **options):
     """Compiles into this process."""
     program = c.c_void_p()
     _call(_lib.ferrule_load, path, c.byref(program), dims, **options)
-    return Model(_lib.ferrule_program_model(program).contents)
+    model = Model(_lib.ferrule_program_model(program).contents)
+    weakref.finalize(model, _lib.ferrule_program_destroy, program)
+    return model
 
 
 def open(path, prefix="ferrule"):
@@ -306,8 +311,9 @@ class Model:
     def set_threads(self, threads):
         self.options = RunOptions()
         if threads > 1:
-            self.options = _lib.ferrule_pool_options(
-                _lib.ferrule_pool_create(threads))
+            pool = c.c_void_p(_lib.ferrule_pool_create(threads))
+            weakref.finalize(self, _lib.ferrule_pool_destroy, pool)
+            self.options = _lib.ferrule_pool_options(pool)
         self.options.allocate = c.cast(_allocate, c.c_void_p)
         self.options.release = c.cast(_release, c.c_void_p)
 

@@ -5,7 +5,9 @@
 //
 // Method: compile the model in this process for the host, run it on every data
 // set of the case, compare all outputs. The light cases come without inputs:
-// theirs is arange(n)/n in the shape of the first graph input.
+// theirs is arange(n)/n in the shape of the first graph input. A run must give
+// back every block that it takes but the outputs; under the sanitizers,
+// compiling, running and what destroys a program must leave nothing behind.
 //
 //===----------------------------------------------------------------------===//
 #include "conformance.h"
@@ -17,6 +19,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
 
 typedef struct session {
   bool by_chance; // a value differs that the standard leaves to chance
@@ -25,6 +30,8 @@ typedef struct session {
   const char *first; // message of the first error
   const onnx_ModelProto *proto;
   const ferrule_model *model;
+  fe_vec(void *) inputs; // their memory
+  size_t live;           // blocks that runs have taken and not given back
 } session;
 
 /// The operator of a model with one node, or "(several)".
@@ -80,43 +87,46 @@ static bool read_value(session *s, const char *path,
   return true;
 }
 
-static void *aligned_copy(const void *data, size_t size) {
+/// Memory for an input.
+static void *input_room(session *s, size_t size) {
   void *p = aligned_alloc(64, (size / 64 + 1) * 64);
-  if (p && size)
-    memcpy(p, data, size);
+  fe_push(s->arena, &s->inputs, p);
   return p;
 }
 
 /// The value as the model takes it.
-static void to_run(fe_arena *arena, const fe_value *v, ferrule_tensor *out) {
+static void to_run(session *s, const fe_value *v, ferrule_tensor *out) {
   if (v->kind == FE_VALUE_TENSOR) {
     const fe_tensor *t = &v->tensor;
     *out =
         (ferrule_tensor){.dtype = (int32_t)t->dtype, .rank = (int32_t)t->rank};
     memcpy(out->dims, t->dims, t->rank * sizeof *t->dims);
     if (t->dtype != FE_STRING) {
-      out->data = aligned_copy(t->data, t->size);
+      out->data = input_room(s, t->size);
+      if (out->data && t->size)
+        memcpy(out->data, t->data, t->size);
       return;
     }
-    ferrule_string *s = FE_NEW_N(arena, ferrule_string, (size_t)t->count + 1);
+    ferrule_string *texts =
+        FE_NEW_N(s->arena, ferrule_string, (size_t)t->count + 1);
     for (int64_t i = 0; i < t->count; i++)
-      s[i] =
+      texts[i] =
           (ferrule_string){(const char *)t->text[i].at, (int64_t)t->text[i].n};
-    out->data = s;
+    out->data = texts;
     return;
   }
-  ferrule_tensor *items = FE_NEW_N(arena, ferrule_tensor, v->n + 1);
+  ferrule_tensor *items = FE_NEW_N(s->arena, ferrule_tensor, v->n + 1);
   for (size_t i = 0; i < v->n; i++)
-    to_run(arena, &v->items[i], &items[i]);
-  const void **place = FE_NEW(arena, const void *);
+    to_run(s, &v->items[i], &items[i]);
+  const void **place = FE_NEW(s->arena, const void *);
   bool sequence = v->kind == FE_VALUE_SEQUENCE;
   *out = (ferrule_tensor){
       .data = place, .dtype = sequence ? FERRULE_SEQUENCE : FERRULE_OPTIONAL};
   *place = v->n ? items : NULL;
   if (sequence) {
-    ferrule_sequence *s = FE_NEW(arena, ferrule_sequence);
-    *s = (ferrule_sequence){(int64_t)v->n, items};
-    *place = s;
+    ferrule_sequence *all = FE_NEW(s->arena, ferrule_sequence);
+    *all = (ferrule_sequence){(int64_t)v->n, items};
+    *place = all;
   }
 }
 
@@ -130,17 +140,21 @@ static uint32_t value_index(const ferrule_value_info *infos, uint32_t n,
 }
 
 static void *allocate(void *user, size_t bytes) {
-  (void)user;
-  return aligned_alloc(64, (bytes / 64 + 1) * 64);
+  session *s = user;
+  void *block = aligned_alloc(64, (bytes / 64 + 1) * 64);
+  s->live += block != NULL;
+  return block;
 }
 
 static void release(void *user, void *block) {
-  (void)user;
+  session *s = user;
+  s->live -= block != NULL;
   free(block);
 }
 
 /// The light cases' input: arange(n) / n, in the shape that the file declares.
-static void fill_light(ferrule_tensor *in, const onnx_ValueInfoProto *info) {
+static void fill_light(session *s, ferrule_tensor *in,
+                       const onnx_ValueInfoProto *info) {
   int64_t n = 1;
   const fe_list *dims = &info->type->tensor_type->shape->dim;
   in->dtype = info->type->tensor_type->elem_type;
@@ -149,7 +163,7 @@ static void fill_light(ferrule_tensor *in, const onnx_ValueInfoProto *info) {
     const onnx_Dimension *dim = FE_PROTO_AT(Dimension, *dims, (size_t)d);
     n *= in->dims[d] = dim->dim_value > 0 ? dim->dim_value : 1;
   }
-  float *data = malloc((size_t)n * sizeof *data);
+  float *data = input_room(s, (size_t)n * sizeof *data);
   for (int64_t i = 0; i < n; i++)
     data[i] = (float)i / (float)n;
   in->data = data;
@@ -184,21 +198,22 @@ static const char *run_set(session *s, const test_case *c, const char *dir) {
       continue; // an unused input
     if (!read_value(s, fe_printf(s->arena, "%s/input_%u.pb", dir, i), info, &v))
       return fe_printf(s->arena, "input %u cannot be read", i);
-    to_run(s->arena, &v, &in[k]);
+    to_run(s, &v, &in[k]);
   }
   if (c->light)
     for (uint32_t i = 0; i < g->input.n; i++) {
       const onnx_ValueInfoProto *v = FE_PROTO_AT(ValueInfoProto, g->input, i);
       if (strcmp(v->name, m->inputs->name) == 0)
-        fill_light(in, v);
+        fill_light(s, in, v);
     }
 
   int64_t symbols[FERRULE_MAX_SYMBOLS];
   int status = ferrule_model_symbols(m, in, symbols);
   if (status)
     return fe_printf(s->arena, "inputs: %s", ferrule_model_message(m, status));
-  void *memory = allocate(NULL, (size_t)m->arena_size(symbols));
-  ferrule_run_options options = {.allocate = allocate, .release = release};
+  void *memory = allocate(s, (size_t)m->arena_size(symbols));
+  ferrule_run_options options = {
+      .allocate = allocate, .release = release, .user = s};
   status = ferrule_model_run(m, in, out, memory, &options);
   if (status)
     return fe_printf(s->arena, "run: %s", ferrule_model_message(m, status));
@@ -218,7 +233,24 @@ static const char *run_set(session *s, const test_case *c, const char *dir) {
     else if (why)
       return fe_printf(s->arena, "%s: %s", info->name, why);
   }
-  return NULL;
+  release(s, memory);
+  for (uint32_t i = 0; i < m->n_outputs; i++)
+    release(s, out[i].data);
+  for (size_t i = 0; i < s->inputs.n; i++)
+    free(s->inputs.at[i]);
+  s->inputs.n = 0;
+  return s->live ? fe_printf(s->arena, "%zu blocks were not given back by runs",
+                             s->live)
+                 : NULL;
+}
+
+/// Memory that nothing points to any more; where it came from is on stderr.
+static bool leaks(void) {
+#ifdef __SANITIZE_ADDRESS__
+  return __lsan_do_recoverable_leak_check() != 0;
+#else
+  return false;
+#endif
 }
 
 static double processor_seconds(const struct rusage *u) {
@@ -269,8 +301,13 @@ static outcome compile_and_run(session *s, const test_case *c, result *out,
     if (*why)
       return FAILED;
   }
-  *why = sets ? "" : "the case has no data";
-  return !sets ? FAILED : s->by_chance ? RANDOM : PASSED;
+  ferrule_program_destroy(program);
+  *why = !sets     ? "the case has no data"
+         : leaks() ? "memory was not given back"
+                   : "";
+  if (**why)
+    return FAILED;
+  return s->by_chance ? RANDOM : PASSED;
 }
 
 void case_run(fe_arena *arena, const test_case *c, result *out) {
