@@ -208,6 +208,7 @@ static const char usage[] =
     "  --static, --dynamic  only with the dims of the model, or only with all "
     "dims open\n"
     "  --filter TEXT        cases with this in their name\n"
+    "  --every N            only one case of N\n"
     "  --known FILE         cases that may fail; --known-dynamic: those that "
     "may fail\n"
     "                       with open dims, too\n"
@@ -218,7 +219,7 @@ static const char usage[] =
 
 int main(int argc, char **argv) {
   const char *filter = NULL, *list_path = NULL;
-  int jobs = 2, least = 0;
+  int jobs = 2, least = 0, every = 1;
   bool verbose = false, on[MODES] = {true, true};
   fe_arena *arena = fe_arena_create(NULL);
   fe_map known[MODES] = {0};
@@ -238,6 +239,8 @@ int main(int argc, char **argv) {
       least = atoi(argv[++i]);
     else if (strcmp(argv[i], "--filter") == 0)
       filter = argv[++i];
+    else if (strcmp(argv[i], "--every") == 0)
+      every = atoi(argv[++i]);
     else if (strcmp(argv[i], "--known") == 0) {
       read_names(arena, argv[++i], &known[STATIC]);
       read_names(arena, argv[i], &known[DYNAMIC]);
@@ -256,6 +259,12 @@ int main(int argc, char **argv) {
   for (int m = 0; m < MODES; m++)
     for (int k = i; on[m] && k < argc; k++)
       find_all(arena, argv[k], filter, (mode)m, &cases);
+  if (every > 1) {
+    size_t n = 0;
+    for (size_t k = 0; k < cases.n; k += (size_t)every)
+      cases.at[n++] = cases.at[k];
+    cases.n = n;
+  }
   if (!cases.n) {
     fprintf(stderr, "%s: no cases\n", argv[i]);
     return 2;
