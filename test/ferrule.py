@@ -181,7 +181,7 @@ def _call(function, path, output, dims=(), **options):
 
     def receive(_, diagnostic):
         d = diagnostic.contents
-        parts = [d.op, d.node, d.message, d.hint]
+        parts = [d.op, d.node, d.attribute, d.message, d.hint]
         messages.append(": ".join(p.decode() for p in parts if p))
 
     o = Options(diagnostic=DIAGNOSTIC(receive), **options)

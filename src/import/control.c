@@ -365,8 +365,10 @@ static fe_status size_of(fe_call_site *c, MlirValue v, int64_t axis,
   fe_dims d;
   if (fe_is_null(v) || !fe_dims_of(ir, v, &d))
     return fe_error(ir->diags, c->where, NULL, "a scanned input is no tensor");
+  fe_where where = c->where;
+  where.attr = "scan_input_axes";
   if (axis < -(int64_t)d.rank || axis >= (int64_t)d.rank)
-    return fe_error(ir->diags, c->where, NULL,
+    return fe_error(ir->diags, where, NULL,
                     "axis %lld is not in a scanned input's %u dimensions",
                     (long long)axis, d.rank);
   axis += axis < 0 ? d.rank : 0;
@@ -405,8 +407,10 @@ static fe_status must_have(fe_call_site *c, MlirValue v, int64_t axis,
     return FE_FAILED;
   if (fe_dim_same(mine, expr))
     return FE_OK;
-  if (fe_dim_static(mine) != FE_DYN && fe_dim_static(expr) != FE_DYN)
-    return fe_error(ir->diags, c->where, NULL, "%s", what);
+  int64_t have = fe_dim_static(mine), need = fe_dim_static(expr);
+  if (have != FE_DYN && need != FE_DYN)
+    return fe_error(ir->diags, c->where, NULL, "%s: %lld and %lld", what,
+                    (long long)have, (long long)need);
   check_scan(c,
              fe_cmp(ir, FE_EQ, fe_extract_scalar(ir, size),
                     fe_extract_scalar(ir, want)),
@@ -420,7 +424,8 @@ static fe_status scan_count(fe_call_site *c, scan *s) {
     return FE_FAILED;
   for (size_t i = 1; i < s->n_in; i++)
     if (must_have(c, s->in[i], s->axis[i], s->count, s->trips,
-                  "the scanned inputs have different lengths") != FE_OK)
+                  "the scanned inputs have different lengths along "
+                  "scan_input_axes") != FE_OK)
       return FE_FAILED;
   return FE_OK;
 }
@@ -430,6 +435,21 @@ static bool *flags(fe_arena *arena, size_t n, const int64_t *v) {
   for (size_t i = 0; i < n; i++)
     out[i] = v[i] != 0;
   return out;
+}
+
+/// The directions of n inputs or results: 0 forward, 1 backward.
+static fe_status scan_directions(const fe_call_site *c, const char *name,
+                                 size_t n, const int64_t **out) {
+  fe_where where = c->where;
+  where.attr = name;
+  if (fe_site_ints(c, name, n, out) != FE_OK)
+    return FE_FAILED;
+  for (size_t i = 0; i < n; i++)
+    if ((*out)[i] != 0 && (*out)[i] != 1)
+      return fe_error(c->scope->im->diags, where,
+                      "it can be: 0 (forward), 1 (backward)",
+                      "direction %zu cannot be %lld", i, (long long)(*out)[i]);
+  return FE_OK;
 }
 
 static fe_status scan_loop(fe_call_site *c, scan *s, const MlirValue *states,
@@ -548,7 +568,9 @@ static fe_status scan_8(fe_call_site *c, scan *s, const MlirValue *states,
     return FE_FAILED;
   for (size_t i = 0; i < s->n_state + s->n_in; i++)
     if (must_have(c, i < s->n_state ? states[i] : s->in[i - s->n_state], 0,
-                  count, trips, "the inputs differ in the batch") != FE_OK)
+                  count, trips,
+                  "the first dims of the states and scanned inputs, the "
+                  "batch, differ in size") != FE_OK)
       return FE_FAILED;
   fe_dims lengths;
   if (!fe_is_null(b.lengths) &&
@@ -593,11 +615,12 @@ fe_status fe_import_scan(fe_call_site *c) {
     return FE_FAILED;
   size_t n_scan = s.g.b.n_out - s.n_state;
   const int64_t *out_axes, *out_reverse;
-  if (fe_site_ints(c, old ? "directions" : "scan_input_directions", s.n_in,
-                   &s.reverse) != FE_OK ||
+  if (scan_directions(c, old ? "directions" : "scan_input_directions", s.n_in,
+                      &s.reverse) != FE_OK ||
       fe_site_ints(c, "scan_input_axes", s.n_in, &s.axis) != FE_OK ||
       fe_site_ints(c, "scan_output_axes", n_scan, &out_axes) != FE_OK ||
-      fe_site_ints(c, "scan_output_directions", n_scan, &out_reverse) != FE_OK)
+      scan_directions(c, "scan_output_directions", n_scan, &out_reverse) !=
+          FE_OK)
     return FE_FAILED;
   MlirValue *out = FE_NEW_N(im->arena, MlirValue, s.g.b.n_out);
   fe_status ok = old ? scan_8(c, &s, states, out)

@@ -195,15 +195,15 @@ static fe_status element_of(attempt *t, size_t k, fe_dims *d, int64_t *axis) {
   if (!fe_dims_of(ir, t->scan_out[k], d) || d->rank == FE_MAX_RANK)
     return fe_error(ir->diags, t->l->site->where, NULL,
                     "result %zu of the loop's body cannot be stacked", k);
-  int64_t rank = d->rank + 1;
-  *axis = t->l->scan_axis ? t->l->scan_axis[k] : 0;
-  if (*axis < 0)
-    *axis += rank;
-  if (*axis < 0 || *axis >= rank)
-    return fe_error(ir->diags, t->l->site->where, NULL,
+  int64_t rank = d->rank + 1, given = t->l->scan_axis ? t->l->scan_axis[k] : 0;
+  fe_where where = t->l->site->where;
+  where.attr = "scan_output_axes";
+  if (given < -rank || given >= rank)
+    return fe_error(ir->diags, where, NULL,
                     "axis %lld of stacked result %zu is not in its %lld "
                     "dimensions",
-                    (long long)*axis, k, (long long)rank);
+                    (long long)given, k, (long long)rank);
+  *axis = given < 0 ? given + rank : given;
   return FE_OK;
 }
 

@@ -140,6 +140,8 @@ typedef struct fe_ir {
   MlirType index, i1, i8, i16, i32, i64, f16, bf16, f32, f64, none, ptr;
   fe_vec(const char *) symbols;  // names of symbolic dims; see fe_symbol
   fe_vec(const char *) decisive; // symbols on which ranks were found to depend
+  const char *expanding;         // operator that is made of others just now
+  unsigned errors_before;        // when that began
   unsigned contents_depth;       // state of fe_contents_of
   fe_map contents_memo;
 } fe_ir;

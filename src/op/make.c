@@ -28,6 +28,15 @@ typedef struct maker {
 
 //===-- Operands ------------------------------------------------------------//
 
+/// The inputs of what an operator is made of may be results of what was refused
+/// before: one message is enough.
+static fe_status refuse_missing(maker *m, fe_where where, const char *name) {
+  const fe_ir *ir = m->ir;
+  if (ir->expanding && ir->diags->errors != ir->errors_before)
+    return FE_FAILED;
+  return fe_error(ir->diags, where, NULL, "input '%s' is missing", name);
+}
+
 static fe_status check_counts(maker *m, unsigned n_in, unsigned n_out) {
   unsigned least = 0, most = m->inputs.n;
   for (unsigned i = 0; i < m->inputs.n; ++i) {
@@ -98,8 +107,7 @@ static fe_status take_operands(maker *m, unsigned n_in, const MlirValue *in,
     where.attr = arg->name;
     if (fe_is_null(v)) {
       if (!arg->optional)
-        return fe_error(m->ir->diags, where, NULL, "input '%s' is missing",
-                        arg->name);
+        return refuse_missing(m, where, arg->name);
       continue;
     }
     uint32_t mask = fe_sig_types(m->row->types, arg->var);
@@ -125,7 +133,7 @@ static bool default_attr(fe_ir *ir, const fe_attr_def *d,
     *out = fe_at_f32(ir, d->name, strtod(s, NULL));
     return true;
   case FE_A_STRING:
-    *out = fe_at_str(ir, d->name, s);
+    *out = fe_at_str(ir, d->name, fe_strndup(ir->arena, s, strcspn(s, "|")));
     return true;
   case FE_A_INTS:
     for (char *end; *s && n < FE_COUNT(ints); s = end + (*end == ','))
@@ -165,7 +173,7 @@ static fe_status take_attrs(maker *m, unsigned n,
     where.attr = d->name;
     if (k < n)
       m->attrs[m->n_attrs++] = in[k];
-    else if (d->def)
+    else if (d->def && *d->def != '|')
       m->n_attrs += default_attr(m->ir, d, &m->attrs[m->n_attrs]);
     else if (d->kind != FE_A_TENSOR && d->kind != FE_A_GRAPH)
       return fe_error(m->ir->diags, where, NULL,
@@ -254,6 +262,8 @@ MlirOperation fe_onnx(fe_ir *ir, const char *name, unsigned n_in,
   maker m = {.ir = ir, .row = row};
   m.where = (fe_where){.node = fe_loc_node(ir, ir->loc),
                        .op = row ? row->name : name};
+  if (ir->expanding && strcmp(ir->expanding, m.where.op))
+    m.where.op = fe_printf(ir->arena, "%s (its %s)", ir->expanding, m.where.op);
   if (!row || !fe_row_has_op(row)) {
     fe_report(ir->diags, FE_SEV_INTERNAL, m.where, NULL,
               "there is no such operation in the onnx dialect");

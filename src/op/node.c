@@ -9,6 +9,8 @@
 //===----------------------------------------------------------------------===//
 #include "op/signature.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 fe_node_attr *fe_node_attr_find(fe_node *n, const char *name) {
@@ -126,6 +128,63 @@ static const char *const kind_names[] = {
     "a list of integers", "a list of floats", "a list of strings",
     "a tensor",           "a graph",          "a type"};
 
+//===-- Enumerations --------------------------------------------------------//
+
+typedef struct fe_choice {
+  const char *at;
+  size_t n;
+} fe_choice;
+
+/// Goes on to the next value of an enumeration; false: there is none.
+static bool next_choice(const char **rest, fe_choice *out) {
+  if (!**rest)
+    return false;
+  *out = (fe_choice){*rest, strcspn(*rest, "|")};
+  *rest += out->n + ((*rest)[out->n] == '|');
+  return true;
+}
+
+static bool is_range(const fe_choice *c) {
+  return c->n > 2 && !memcmp(c->at + c->n - 2, "..", 2);
+}
+
+static bool admits(const fe_choice *c, const fe_node_attr *a) {
+  if (a->kind == FE_A_STRING)
+    return a->n == c->n && !memcmp(a->s, c->at, c->n);
+  int64_t n = strtoll(c->at, NULL, 10);
+  return a->i == n || (is_range(c) && a->i > n);
+}
+
+static const char *choices_text(fe_arena *arena, const fe_attr_def *d) {
+  fe_buf b = {0};
+  fe_choice c;
+  for (const char *rest = d->def + (*d->def == '|'); next_choice(&rest, &c);)
+    fe_buf_printf(arena, &b, "%s%.*s%s", b.n ? ", " : "",
+                  (int)(is_range(&c) ? c.n - 2 : c.n), c.at,
+                  is_range(&c) ? " or more" : "");
+  return b.at;
+}
+
+/// The value of an attribute with an enumeration must be one of it.
+static fe_status check_choice(const fe_node *n, fe_where where,
+                              const fe_node_attr *a, const fe_attr_def *d) {
+  bool listed = a->kind == FE_A_STRING || a->kind == FE_A_INT;
+  const char *rest = d->def;
+  if (!listed || !rest || !(strchr(rest, '|') || strstr(rest, "..")))
+    return FE_OK;
+  fe_choice c;
+  for (rest += *rest == '|'; next_choice(&rest, &c);)
+    if (admits(&c, a))
+      return FE_OK;
+  const char *hint =
+      fe_printf(n->ir->arena, "it can be: %s", choices_text(n->ir->arena, d));
+  if (a->kind == FE_A_STRING)
+    return fe_error(n->ir->diags, where, hint, "attribute '%s' cannot be '%s'",
+                    a->name, a->s ? a->s : "");
+  return fe_error(n->ir->diags, where, hint,
+                  "attribute '%s' cannot be %" PRId64, a->name, a->i);
+}
+
 /// What the row does not know must be gone after the upgrade.
 static fe_status check_attrs(fe_node *n) {
   for (size_t i = 0; i < n->attrs.n; ++i) {
@@ -147,8 +206,23 @@ static fe_status check_attrs(fe_node *n) {
                       "attribute '%s' is %s but must be %s", a->name,
                       kind_names[a->kind], kind_names[d->kind]);
     n->attrs.at[i].kind = d->kind;
+    if (check_choice(n, where, a, d))
+      return FE_FAILED;
   }
   return FE_OK;
+}
+
+/// Messages about the operators that a node is made of name its own.
+static fe_status expand(fe_node *n, MlirValue *results) {
+  fe_ir *ir = n->ir;
+  const char *outer = ir->expanding;
+  if (!outer) {
+    ir->expanding = n->row->name;
+    ir->errors_before = ir->diags->errors;
+  }
+  fe_status status = n->row->expand(n, results);
+  ir->expanding = outer;
+  return status;
 }
 
 fe_status fe_node_make(fe_node *n, MlirValue *results) {
@@ -160,7 +234,7 @@ fe_status fe_node_make(fe_node *n, MlirValue *results) {
   if (check_attrs(n))
     return FE_FAILED;
   if (n->row->expand) {
-    if (n->row->expand(n, results) || n->ir->diags->errors != errors)
+    if (expand(n, results) || n->ir->diags->errors != errors)
       return FE_FAILED;
     if (!n->n_out || !fe_is_null(results[0]))
       return FE_OK;

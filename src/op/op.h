@@ -38,6 +38,8 @@ typedef struct fe_attr_def {
   /// Default as text: "1", "0.5", "NOTSET", "" (empty list or string), "0,1".
   /// NULL: the attribute is required. IRDL has no optional attributes, so an
   /// optional one without default gets a default that means absent (see row).
+  /// Of an enumeration all values, the default first: "mean|sum|none", "0|1|2",
+  /// "2|1.." (that and above); "|TF|IDF": one of these, required.
   const char *def;
 } fe_attr_def;
 

@@ -231,7 +231,7 @@ ATTRS(alpha_1, F("alpha", "1"));
 ATTRS(hard_sigmoid_attrs, F("alpha", "0.2"), F("beta", "0.5"));
 ATTRS(selu_attrs, F("alpha", "1.67326319217681884765625"),
       F("gamma", "1.05070102214813232421875"));
-ATTRS(gelu_attrs, {"approximate", FE_A_STRING, "none"});
+ATTRS(gelu_attrs, {"approximate", FE_A_STRING, "none|tanh"});
 ATTRS(shrink_attrs, F("bias", "0"), F("lambd", "0.5"));
 
 const fe_op_row fe_family_activation[] = {

@@ -716,11 +716,11 @@ static const fe_attr_def attention_attrs[] = {
     {"kv_num_heads", FE_A_INT, "0"},
     {"left_window_size", FE_A_INT, "-1"},
     {"q_num_heads", FE_A_INT, "0"},
-    {"qk_matmul_output_mode", FE_A_INT, "0"},
+    {"qk_matmul_output_mode", FE_A_INT, "0|1|2|3"},
     {"right_window_size", FE_A_INT, "-1"},
     {"scale", FE_A_FLOAT, "0"}, // 0: by the size of a head
     {"softcap", FE_A_FLOAT, "0"},
-    {"softmax_precision", FE_A_INT, "0"}, // never below f32
+    {"softmax_precision", FE_A_INT, "0|1|10|11|16"}, // never below f32
     {0}};
 
 const fe_op_row fe_family_attention[] = {

@@ -240,12 +240,15 @@ static fe_status expand_cast_like(fe_node *n, MlirValue *results) {
   return fe_is_null(results[0]) ? FE_FAILED : FE_OK;
 }
 
-static const fe_attr_def cast_attrs[] = {{"to", FE_A_INT, NULL},
-                                         {"saturate", FE_A_INT, "1"},
-                                         {"round_mode", FE_A_STRING, "up"},
-                                         {0}};
+static const fe_attr_def cast_attrs[] = {
+    {"to", FE_A_INT, NULL},
+    {"saturate", FE_A_INT, "1"},
+    {"round_mode", FE_A_STRING, "up|down|nearest"},
+    {0}};
 static const fe_attr_def cast_like_attrs[] = {
-    {"saturate", FE_A_INT, "1"}, {"round_mode", FE_A_STRING, "up"}, {0}};
+    {"saturate", FE_A_INT, "1"},
+    {"round_mode", FE_A_STRING, "up|down|nearest"},
+    {0}};
 
 const fe_op_row fe_family_cast[] = {
     {.name = "Cast",

@@ -128,7 +128,10 @@ static fe_status expand_cdist(fe_node *n, MlirValue *results) {
 }
 
 static const fe_attr_def cdist_attrs[] = {
-    {"metric", FE_A_STRING, "sqeuclidean"}, {0}};
+    {"metric", FE_A_STRING,
+     "sqeuclidean|euclidean|cosine|correlation|cityblock|"
+     "chebyshev|canberra|braycurtis|hamming"},
+    {0}};
 
 const fe_op_row fe_family_contrib_distance[] = {
     FE_MS_ROW("CDist", "A:T, B:T", "C:T", "T=float", expand_cdist,

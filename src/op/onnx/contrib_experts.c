@@ -254,7 +254,8 @@ static fe_status expand_q_moe(fe_node *n, MlirValue *results) {
 }
 
 #define EXPERT_ATTRS                                                           \
-  {"k", FE_A_INT, "1"}, {"activation_type", FE_A_STRING, "relu"},              \
+  {"k", FE_A_INT, "1.."},                                                      \
+      {"activation_type", FE_A_STRING, "relu|gelu|silu|swiglu|identity"},      \
       {"normalize_routing_weights", FE_A_INT, "0"},                            \
       {"use_sparse_mixer", FE_A_INT, "0"},                                     \
       {"activation_alpha", FE_A_FLOAT, "1"},                                   \

@@ -315,7 +315,9 @@ static fe_status expand_gated_add(fe_node *n, MlirValue *results) {
       {"pads", FE_A_INTS, ""}, {"strides", FE_A_INTS, ""}
 
 static const fe_attr_def gated_norm_attrs[] = {
-    {"activation", FE_A_STRING, "silu"}, {"epsilon", FE_A_FLOAT, "1e-5"}, {0}};
+    {"activation", FE_A_STRING, "silu|swish|sigmoid"},
+    {"epsilon", FE_A_FLOAT, "1e-5"},
+    {0}};
 static const fe_attr_def conv_attrs[] = {CONV_ATTRS,
                                          {"activation", FE_A_STRING, ""},
                                          {"activation_params", FE_A_FLOATS, ""},

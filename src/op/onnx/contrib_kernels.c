@@ -225,9 +225,10 @@ static fe_status lower_ngram(fe_lower *l) {
 
 static const fe_attr_def crop_attrs[] = {
     {"extrapolation_value", FE_A_FLOAT, "0"},
-    {"mode", FE_A_STRING, "bilinear"},
+    {"mode", FE_A_STRING, "bilinear|nearest"},
     {0}};
-static const fe_attr_def ngram_attrs[] = {{"ngram_size", FE_A_INT, NULL}, {0}};
+static const fe_attr_def ngram_attrs[] = {{"ngram_size", FE_A_INT, "|1.."},
+                                          {0}};
 
 const fe_op_row fe_family_contrib_kernels[] = {
     {.name = "CropAndResize",

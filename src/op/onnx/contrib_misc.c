@@ -315,7 +315,8 @@ static fe_status lower_murmur_text(fe_lower *l) {
 //===-- Rows ----------------------------------------------------------------//
 
 static const fe_attr_def trilu_attrs[] = {{"upper", FE_A_INT, "1"}, {0}};
-static const fe_attr_def pad_attrs[] = {{"mode", FE_A_STRING, "constant"}, {0}};
+static const fe_attr_def pad_attrs[] = {
+    {"mode", FE_A_STRING, "constant|reflect|edge|wrap"}, {0}};
 static const fe_attr_def fft_attrs[] = {{"normalized", FE_A_INT, "0"},
                                         {"onesided", FE_A_INT, "1"},
                                         {"signal_ndim", FE_A_INT, "1"},
@@ -325,10 +326,14 @@ static const fe_attr_def word_attrs[] = {{"char_embedding_size", FE_A_INT, "0"},
                                          {"embedding_size", FE_A_INT, "0"},
                                          {0}};
 static const fe_attr_def lstm_attrs[] = {
-    {"activation_alpha", FE_A_FLOATS, ""}, {"activation_beta", FE_A_FLOATS, ""},
-    {"activations", FE_A_STRINGS, ""},     {"clip", FE_A_FLOAT, "0"},
-    {"direction", FE_A_STRING, "forward"}, {"hidden_size", FE_A_INT, "0"},
-    {"input_forget", FE_A_INT, "0"},       {0}};
+    {"activation_alpha", FE_A_FLOATS, ""},
+    {"activation_beta", FE_A_FLOATS, ""},
+    {"activations", FE_A_STRINGS, ""},
+    {"clip", FE_A_FLOAT, "0"},
+    {"direction", FE_A_STRING, "forward|reverse|bidirectional"},
+    {"hidden_size", FE_A_INT, "0"},
+    {"input_forget", FE_A_INT, "0"},
+    {0}};
 static const fe_attr_def hash_attrs[] = {
     {"positive", FE_A_INT, "1"}, {"seed", FE_A_INT, "0"}, {0}};
 

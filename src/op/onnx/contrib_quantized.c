@@ -425,7 +425,7 @@ static const fe_attr_def softmax_attrs[] = {
 static const fe_attr_def global_attrs[] = {{"channels_last", FE_A_INT, "0"},
                                            {0}};
 static const fe_attr_def mean_attrs[] = {
-    {"axes", FE_A_INTS, ""}, {"keepdims", FE_A_INT, "1"}, {0}};
+    {"axes", FE_A_INTS, ""}, {"keepdims", FE_A_INT, "1|0"}, {0}};
 static const fe_attr_def pool_attrs[] = {
     {"auto_pad", FE_A_STRING, "NOTSET"}, {"ceil_mode", FE_A_INT, "0"},
     {"channels_last", FE_A_INT, "0"},    {"count_include_pad", FE_A_INT, "0"},

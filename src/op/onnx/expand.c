@@ -285,7 +285,8 @@ static fe_status lower_range(fe_lower *l) {
 }
 
 static const fe_attr_def fill_attrs[] = {{"value", FE_A_TENSOR, NULL}, {0}};
-static const fe_attr_def range_attrs[] = {{"stash_type", FE_A_INT, "1"}, {0}};
+static const fe_attr_def range_attrs[] = {
+    {"stash_type", FE_A_INT, "1|10|11|16"}, {0}};
 
 const fe_op_row fe_family_expand[] = {{.name = "Expand",
                                        .since = 8,

@@ -473,8 +473,8 @@ static fe_status lower_affine(fe_lower *l) {
 
 static const fe_attr_def sample_attrs[] = {
     {"align_corners", FE_A_INT, "0"},
-    {"mode", FE_A_STRING, "linear"},
-    {"padding_mode", FE_A_STRING, "zeros"},
+    {"mode", FE_A_STRING, "linear|nearest|cubic"},
+    {"padding_mode", FE_A_STRING, "zeros|border|reflection"},
     {0}};
 static const fe_attr_def affine_attrs[] = {{"align_corners", FE_A_INT, "0"},
                                            {0}};

@@ -73,7 +73,8 @@ static fe_status lower_decoder(fe_lower *l) {
   return FE_OK;
 }
 
-static const fe_attr_def attrs[] = {{"pixel_format", FE_A_STRING, "RGB"}, {0}};
+static const fe_attr_def attrs[] = {
+    {"pixel_format", FE_A_STRING, "RGB|BGR|Grayscale"}, {0}};
 
 const fe_op_row fe_family_image_decoder[] = {
     {.name = "ImageDecoder",

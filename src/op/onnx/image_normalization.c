@@ -296,11 +296,12 @@ static fe_status expand_mvn(fe_node *n, MlirValue *results) {
 
 static const fe_attr_def instance_attrs[] = {{"epsilon", FE_A_FLOAT, "1e-5"},
                                              {0}};
-static const fe_attr_def group_attrs[] = {{"epsilon", FE_A_FLOAT, "1e-5"},
-                                          {"num_groups", FE_A_INT, NULL},
-                                          {"per_group", FE_A_INT, "0"},
-                                          {"stash_type", FE_A_INT, "1"},
-                                          {0}};
+static const fe_attr_def group_attrs[] = {
+    {"epsilon", FE_A_FLOAT, "1e-5"},
+    {"num_groups", FE_A_INT, NULL},
+    {"per_group", FE_A_INT, "0"},
+    {"stash_type", FE_A_INT, "1|10|11|16"},
+    {0}};
 static const fe_attr_def lrn_attrs[] = {{"alpha", FE_A_FLOAT, "1e-4"},
                                         {"beta", FE_A_FLOAT, "0.75"},
                                         {"bias", FE_A_FLOAT, "1"},

@@ -450,10 +450,10 @@ static const fe_attr_def attention_attrs[] = {
     {"kv_num_heads", FE_A_INT, NULL},
     {"q_num_heads", FE_A_INT, NULL},
     {"scale", FE_A_FLOAT, "0"},
-    {"update_rule", FE_A_STRING, "gated_delta"},
+    {"update_rule", FE_A_STRING, "gated_delta|linear|gated|delta"},
     {0}};
-static const fe_attr_def conv_attrs[] = {{"activation", FE_A_STRING, "none"},
-                                         {0}};
+static const fe_attr_def conv_attrs[] = {
+    {"activation", FE_A_STRING, "none|silu|swish"}, {0}};
 
 const fe_op_row fe_family_linear_attention[] = {
     {.name = "LinearAttention",

@@ -172,8 +172,8 @@ static bool contents_not(fe_ir *ir, MlirOperation op, fe_contents *out) {
 
 //===-- Rows ----------------------------------------------------------------//
 
-static const fe_attr_def shift_attrs[] = {{"direction", FE_A_STRING, NULL},
-                                          {0}};
+static const fe_attr_def shift_attrs[] = {
+    {"direction", FE_A_STRING, "|LEFT|RIGHT"}, {0}};
 static const fe_attr_def inf_attrs[] = {{"detect_negative", FE_A_INT, "1"},
                                         {"detect_positive", FE_A_INT, "1"},
                                         {0}};

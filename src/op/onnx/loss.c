@@ -139,7 +139,7 @@ static fe_status expand_cross_entropy(fe_node *n, MlirValue *results) {
 }
 
 static const fe_attr_def loss_attrs[] = {
-    {"reduction", FE_A_STRING, "mean"},
+    {"reduction", FE_A_STRING, "mean|sum|none"},
     {"ignore_index", FE_A_INT, "-9223372036854775808"}, // none
     {0}};
 

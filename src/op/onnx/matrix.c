@@ -257,7 +257,9 @@ static fe_status infer_eye(fe_infer *f) {
     return fe_infer_error(f, NULL, "the input is not a matrix");
   if (type != FE_BOOL && type != FE_F16 && type != FE_BF16 && type != FE_F32 &&
       type != FE_F64 && !fe_dtype_is_int(type))
-    return fe_infer_error(f, NULL, "there is no identity of this type");
+    return fe_infer_error(f, "'dtype' can be a float or integer type, or bool",
+                          "there is no identity of the type that 'dtype' names"
+                          ", or the input has");
   fe_out_tensor(f, 0, type, &d);
   return FE_OK;
 }

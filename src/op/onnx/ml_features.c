@@ -245,8 +245,8 @@ static const fe_attr_def binarizer_attrs[] = {{"threshold", FE_A_FLOAT, "0"},
                                               {0}};
 static const fe_attr_def scaler_attrs[] = {
     {"offset", FE_A_FLOATS, ""}, {"scale", FE_A_FLOATS, ""}, {0}};
-static const fe_attr_def normalizer_attrs[] = {{"norm", FE_A_STRING, "MAX"},
-                                               {0}};
+static const fe_attr_def normalizer_attrs[] = {
+    {"norm", FE_A_STRING, "MAX|L1|L2"}, {0}};
 static const fe_attr_def imputer_attrs[] = {
     {"imputed_value_floats", FE_A_FLOATS, ""},
     {"imputed_value_int64s", FE_A_INTS, ""},

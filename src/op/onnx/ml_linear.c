@@ -61,7 +61,8 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
 static const fe_attr_def regressor_attrs[] = {
     {"coefficients", FE_A_FLOATS, ""},
     {"intercepts", FE_A_FLOATS, ""},
-    {"post_transform", FE_A_STRING, "NONE"},
+    {"post_transform", FE_A_STRING,
+     "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT"},
     {"targets", FE_A_INT, "1"},
     {0}};
 static const fe_attr_def classifier_attrs[] = {
@@ -70,7 +71,8 @@ static const fe_attr_def classifier_attrs[] = {
     {"coefficients", FE_A_FLOATS, ""},
     {"intercepts", FE_A_FLOATS, ""},
     {"multi_class", FE_A_INT, "0"},
-    {"post_transform", FE_A_STRING, "NONE"},
+    {"post_transform", FE_A_STRING,
+     "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT"},
     {0}};
 
 const fe_op_row fe_family_ml_linear[] = {

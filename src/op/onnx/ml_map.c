@@ -241,10 +241,11 @@ static const fe_attr_def vectorizer_attrs[] = {
     {"int64_vocabulary", FE_A_INTS, ""},
     {"string_vocabulary", FE_A_STRINGS, ""},
     {0}};
-static const fe_attr_def cast_attrs[] = {{"cast_to", FE_A_STRING, "TO_FLOAT"},
-                                         {"map_form", FE_A_STRING, "DENSE"},
-                                         {"max_map", FE_A_INT, "1"},
-                                         {0}};
+static const fe_attr_def cast_attrs[] = {
+    {"cast_to", FE_A_STRING, "TO_FLOAT|TO_STRING|TO_INT64"},
+    {"map_form", FE_A_STRING, "DENSE|SPARSE"},
+    {"max_map", FE_A_INT, "1"},
+    {0}};
 
 #define OWN(name_, in_, out_, types_, infer_, lower_)                          \
   {.name = name_,                                                              \

@@ -541,7 +541,7 @@ static fe_status expand_classifier(fe_node *n, MlirValue *results) {
 //===-- Rows ----------------------------------------------------------------//
 
 static const fe_attr_def ensemble_attrs[] = {
-    {"aggregate_function", FE_A_INT, "1"},
+    {"aggregate_function", FE_A_INT, "1|0|2|3"},
     {"leaf_targetids", FE_A_INTS, NULL},
     {"leaf_weights", FE_A_TENSOR, NULL},
     {"membership_values", FE_A_TENSOR, NULL},
@@ -555,7 +555,7 @@ static const fe_attr_def ensemble_attrs[] = {
     {"nodes_splits", FE_A_TENSOR, NULL},
     {"nodes_trueleafs", FE_A_INTS, NULL},
     {"nodes_truenodeids", FE_A_INTS, NULL},
-    {"post_transform", FE_A_INT, "0"},
+    {"post_transform", FE_A_INT, "0|1|2|3|4"},
     {"tree_roots", FE_A_INTS, NULL},
     {0}};
 
@@ -571,11 +571,12 @@ static const fe_attr_def ensemble_attrs[] = {
       {"nodes_treeids", FE_A_INTS, ""}, {"nodes_truenodeids", FE_A_INTS, ""},  \
       {"nodes_values", FE_A_FLOATS, ""},                                       \
       {"nodes_values_as_tensor", FE_A_TENSOR, NULL},                           \
-      {"post_transform", FE_A_STRING, "NONE"}
+      {"post_transform", FE_A_STRING,                                          \
+       "NONE|SOFTMAX|LOGISTIC|SOFTMAX_ZERO|PROBIT"}
 
 static const fe_attr_def regressor_attrs[] = {
     OLD_NODES,
-    {"aggregate_function", FE_A_STRING, "SUM"},
+    {"aggregate_function", FE_A_STRING, "SUM|AVERAGE|MIN|MAX"},
     {"n_targets", FE_A_INT, "1"},
     {"target_ids", FE_A_INTS, ""},
     {"target_nodeids", FE_A_INTS, ""},

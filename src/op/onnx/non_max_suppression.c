@@ -354,7 +354,7 @@ static fe_status lower_nms(fe_lower *l) {
   return FE_OK;
 }
 
-static const fe_attr_def attrs[] = {{"center_point_box", FE_A_INT, "0"}, {0}};
+static const fe_attr_def attrs[] = {{"center_point_box", FE_A_INT, "0|1"}, {0}};
 
 const fe_op_row fe_family_non_max_suppression[] = {
     {.name = "NonMaxSuppression",

@@ -227,10 +227,10 @@ static fe_status expand_skip(fe_node *n, MlirValue *results) {
 
 static const fe_attr_def norm_attrs[] = {{"axis", FE_A_INT, "-1"},
                                          {"epsilon", FE_A_FLOAT, "1e-5"},
-                                         {"stash_type", FE_A_INT, "1"},
+                                         {"stash_type", FE_A_INT, "1|10|11|16"},
                                          {0}};
 static const fe_attr_def lp_attrs[] = {
-    {"axis", FE_A_INT, "-1"}, {"p", FE_A_INT, "2"}, {0}};
+    {"axis", FE_A_INT, "-1"}, {"p", FE_A_INT, "2|1"}, {0}};
 static const fe_attr_def skip_attrs[] = {{"epsilon", FE_A_FLOAT, "1e-12"}, {0}};
 
 #define NORMALIZATION(op_name, first, ins, outs, fn)                           \

@@ -183,7 +183,7 @@ static fe_status lower_bit_cast(fe_lower *l) {
 
 static const fe_attr_def one_hot_attrs[] = {{"axis", FE_A_INT, "-1"}, {0}};
 static const fe_attr_def reverse_attrs[] = {
-    {"batch_axis", FE_A_INT, "1"}, {"time_axis", FE_A_INT, "0"}, {0}};
+    {"batch_axis", FE_A_INT, "1|0"}, {"time_axis", FE_A_INT, "0|1"}, {0}};
 static const fe_attr_def bit_cast_attrs[] = {{"to", FE_A_INT, NULL}, {0}};
 
 const fe_op_row fe_family_one_hot[] = {

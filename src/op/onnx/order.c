@@ -418,7 +418,7 @@ static fe_status upgrade_topk(fe_node *n) {
 //===-- Rows ----------------------------------------------------------------//
 
 static const fe_attr_def arg_attrs[] = {{"axis", FE_A_INT, "0"},
-                                        {"keepdims", FE_A_INT, "1"},
+                                        {"keepdims", FE_A_INT, "1|0"},
                                         {"select_last_index", FE_A_INT, "0"},
                                         {0}};
 static const fe_attr_def topk_attrs[] = {{"axis", FE_A_INT, "-1"},

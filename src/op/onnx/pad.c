@@ -342,7 +342,8 @@ static fe_status lower_pad(fe_lower *l) {
   return FE_OK;
 }
 
-static const fe_attr_def pad_attrs[] = {{"mode", FE_A_STRING, "constant"}, {0}};
+static const fe_attr_def pad_attrs[] = {
+    {"mode", FE_A_STRING, "constant|reflect|edge|wrap"}, {0}};
 
 const fe_op_row fe_family_pad[] = {
     {.name = "Pad",

@@ -449,10 +449,11 @@ static fe_status lower_lp(fe_lower *l) {
       {"pads", FE_A_INTS, ""}, {"strides", FE_A_INTS, ""}
 
 static const fe_attr_def max_attrs[] = {
-    WINDOW_ATTRS, {"storage_order", FE_A_INT, "0"}, {0}};
+    WINDOW_ATTRS, {"storage_order", FE_A_INT, "0|1"}, {0}};
 static const fe_attr_def average_attrs[] = {
     WINDOW_ATTRS, {"count_include_pad", FE_A_INT, "0"}, {0}};
-static const fe_attr_def lp_attrs[] = {WINDOW_ATTRS, {"p", FE_A_INT, "2"}, {0}};
+static const fe_attr_def lp_attrs[] = {
+    WINDOW_ATTRS, {"p", FE_A_INT, "2|1.."}, {0}};
 
 const fe_op_row fe_family_pool[] = {{.name = "MaxPool",
                                      .since = 1,

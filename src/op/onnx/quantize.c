@@ -224,7 +224,10 @@ static fe_status infer_quantize(fe_infer *f) {
     return fe_infer_error(f, NULL, "cannot divide in the 'precision' %s",
                           fe_dtype_name(p));
   if ((unsigned)t >= FE_DTYPE_COUNT || !quantizes_to(t))
-    return fe_infer_error(f, NULL, "cannot quantize to %s",
+    return fe_infer_error(f,
+                          "'output_dtype', or the zero point, says which type: "
+                          "an integer of 2 to 16 bits, a float of 4 or 8",
+                          "cannot quantize to %s",
                           (unsigned)t < FE_DTYPE_COUNT ? fe_dtype_name(t)
                                                        : "an unknown type");
   fe_out_tensor(f, 0, t, &x);
@@ -391,11 +394,11 @@ static fe_status lower_qlinear(fe_lower *l) {
 //===-- Rows ----------------------------------------------------------------//
 
 static const fe_attr_def quantize_attrs[] = {
-    {"axis", FE_A_INT, "1"},       {"saturate", FE_A_INT, "1"},
-    {"block_size", FE_A_INT, "0"}, {"output_dtype", FE_A_INT, "0"},
-    {"precision", FE_A_INT, "0"},  {0}};
+    {"axis", FE_A_INT, "1"},         {"saturate", FE_A_INT, "1"},
+    {"block_size", FE_A_INT, "0.."}, {"output_dtype", FE_A_INT, "0"},
+    {"precision", FE_A_INT, "0"},    {0}};
 static const fe_attr_def dequantize_attrs[] = {{"axis", FE_A_INT, "1"},
-                                               {"block_size", FE_A_INT, "0"},
+                                               {"block_size", FE_A_INT, "0.."},
                                                {"output_dtype", FE_A_INT, "0"},
                                                {0}};
 

@@ -470,7 +470,9 @@ static bool contents_sum(fe_ir *ir, MlirOperation op, fe_contents *out) {
 }
 
 static const fe_attr_def reduce_attrs[] = {
-    {"keepdims", FE_A_INT, "1"}, {"noop_with_empty_axes", FE_A_INT, "0"}, {0}};
+    {"keepdims", FE_A_INT, "1|0"},
+    {"noop_with_empty_axes", FE_A_INT, "0"},
+    {0}};
 
 #define REDUCE(op_name, admitted, ...)                                         \
   {.name = op_name,                                                            \

@@ -510,19 +510,23 @@ static fe_status lower_resize(fe_lower *l) {
 static const fe_attr_def resize_attrs[] = {
     {"antialias", FE_A_INT, "0"},
     {"axes", FE_A_INTS, ""},
-    {"coordinate_transformation_mode", FE_A_STRING, "half_pixel"},
+    {"coordinate_transformation_mode", FE_A_STRING,
+     "half_pixel|asymmetric|align_corners|pytorch_half_pixel|"
+     "tf_crop_and_resize|tf_half_pixel_for_nn|half_pixel_symmetric"},
     {"cubic_coeff_a", FE_A_FLOAT, "-0.75"},
     {"exclude_outside", FE_A_INT, "0"},
     {"extrapolation_value", FE_A_FLOAT, "0"},
-    {"keep_aspect_ratio_policy", FE_A_STRING, "stretch"},
-    {"mode", FE_A_STRING, "nearest"},
-    {"nearest_mode", FE_A_STRING, "round_prefer_floor"},
+    {"keep_aspect_ratio_policy", FE_A_STRING, "stretch|not_larger|not_smaller"},
+    {"mode", FE_A_STRING, "nearest|linear|cubic"},
+    {"nearest_mode", FE_A_STRING,
+     "round_prefer_floor|round_prefer_ceil|floor|ceil|simple"},
     {0}};
-static const fe_attr_def upsample_attrs[] = {{"height_scale", FE_A_FLOAT, "0"},
-                                             {"mode", FE_A_STRING, "nearest"},
-                                             {"scales", FE_A_FLOATS, ""},
-                                             {"width_scale", FE_A_FLOAT, "0"},
-                                             {0}};
+static const fe_attr_def upsample_attrs[] = {
+    {"height_scale", FE_A_FLOAT, "0"},
+    {"mode", FE_A_STRING, "nearest|linear|bilinear|cubic"},
+    {"scales", FE_A_FLOATS, ""},
+    {"width_scale", FE_A_FLOAT, "0"},
+    {0}};
 
 const fe_op_row fe_family_resize[] = {
     {.name = "Resize",

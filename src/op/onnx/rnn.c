@@ -177,11 +177,12 @@ static fe_status upgrade_rnn(fe_node *n) {
 }
 
 #define COMMON_ATTRS                                                           \
-  {"hidden_size", FE_A_INT, "0"}, {"direction", FE_A_STRING, "forward"},       \
+  {"hidden_size", FE_A_INT, "0"},                                              \
+      {"direction", FE_A_STRING, "forward|reverse|bidirectional"},             \
       {"activations", FE_A_STRINGS, ""},                                       \
       {"activation_alpha", FE_A_FLOATS, ""},                                   \
       {"activation_beta", FE_A_FLOATS, ""}, {"clip", FE_A_FLOAT, "0"},         \
-      {"layout", FE_A_INT, "0"}
+      {"layout", FE_A_INT, "0|1"}
 
 static const fe_attr_def rnn_attrs[] = {COMMON_ATTRS, {0}};
 static const fe_attr_def gru_attrs[] = {

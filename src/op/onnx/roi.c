@@ -324,14 +324,15 @@ static fe_status lower_pool(fe_lower *l) {
 
 //===-- Rows ----------------------------------------------------------------//
 
-static const fe_attr_def align_attrs[] = {
-    {"coordinate_transformation_mode", FE_A_STRING, "half_pixel"},
-    {"mode", FE_A_STRING, "avg"},
-    {"output_height", FE_A_INT, "1"},
-    {"output_width", FE_A_INT, "1"},
-    {"sampling_ratio", FE_A_INT, "0"},
-    {"spatial_scale", FE_A_FLOAT, "1"},
-    {0}};
+static const fe_attr_def align_attrs[] = {{"coordinate_transformation_mode",
+                                           FE_A_STRING,
+                                           "half_pixel|output_half_pixel"},
+                                          {"mode", FE_A_STRING, "avg|max"},
+                                          {"output_height", FE_A_INT, "1"},
+                                          {"output_width", FE_A_INT, "1"},
+                                          {"sampling_ratio", FE_A_INT, "0"},
+                                          {"spatial_scale", FE_A_FLOAT, "1"},
+                                          {0}};
 static const fe_attr_def pool_attrs[] = {
     {"pooled_shape", FE_A_INTS, NULL}, {"spatial_scale", FE_A_FLOAT, "1"}, {0}};
 

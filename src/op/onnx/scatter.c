@@ -386,10 +386,13 @@ static fe_status lower_tensor(fe_lower *l) {
 //===-- Rows ----------------------------------------------------------------//
 
 static const fe_attr_def elements_attrs[] = {
-    {"axis", FE_A_INT, "0"}, {"reduction", FE_A_STRING, "none"}, {0}};
-static const fe_attr_def nd_attrs[] = {{"reduction", FE_A_STRING, "none"}, {0}};
+    {"axis", FE_A_INT, "0"},
+    {"reduction", FE_A_STRING, "none|add|mul|max|min"},
+    {0}};
+static const fe_attr_def nd_attrs[] = {
+    {"reduction", FE_A_STRING, "none|add|mul|max|min"}, {0}};
 static const fe_attr_def tensor_attrs[] = {
-    {"axis", FE_A_INT, "-2"}, {"mode", FE_A_STRING, "linear"}, {0}};
+    {"axis", FE_A_INT, "-2"}, {"mode", FE_A_STRING, "linear|circular"}, {0}};
 
 const fe_op_row fe_family_scatter[] = {
     {.name = "ScatterElements",

@@ -169,10 +169,16 @@ static fe_status infer_center(fe_infer *f) {
     return FE_FAILED;
   int n = centered_dims(f->attrs, x.rank, dims);
   int64_t given = shape.rank == 1 ? fe_dim_static(shape.d[0]) : -1;
-  if (n < 0 || (given != n && given != FE_DYN))
+  if (n < 0)
     return fe_infer_error(f, NULL,
-                          "the axes are out of range, or there is not one size "
-                          "for each");
+                          "an axis of 'axes' is out of range for rank %u, or "
+                          "given twice",
+                          x.rank);
+  if (given != n && given != FE_DYN)
+    return fe_infer_error(f, NULL,
+                          "'shape' must be a list of %d sizes, one for each "
+                          "axis",
+                          n);
   fe_contents sizes;
   bool known =
       fe_contents_partial(f->ir, f->in[1], &sizes) && sizes.n == (unsigned)n;
@@ -261,7 +267,7 @@ static fe_status lower_center(fe_lower *l) {
 //===-- Rows ----------------------------------------------------------------//
 
 static const fe_attr_def block_attrs[] = {
-    {"blocksize", FE_A_INT, NULL}, {"mode", FE_A_STRING, "DCR"}, {0}};
+    {"blocksize", FE_A_INT, NULL}, {"mode", FE_A_STRING, "DCR|CRD"}, {0}};
 static const fe_attr_def center_attrs[] = {{"axes", FE_A_INTS, ""}, {0}};
 
 const fe_op_row fe_family_space[] = {{.name = "DepthToSpace",

@@ -392,7 +392,7 @@ static fe_status expand_vectorizer(fe_node *n, MlirValue *results) {
 
 static const fe_attr_def vectorizer_attrs[] = {
     {"max_gram_length", FE_A_INT, NULL}, {"max_skip_count", FE_A_INT, NULL},
-    {"min_gram_length", FE_A_INT, NULL}, {"mode", FE_A_STRING, NULL},
+    {"min_gram_length", FE_A_INT, NULL}, {"mode", FE_A_STRING, "|TF|IDF|TFIDF"},
     {"ngram_counts", FE_A_INTS, NULL},   {"ngram_indexes", FE_A_INTS, NULL},
     {"pool_int64s", FE_A_INTS, ""},      {"pool_strings", FE_A_STRINGS, ""},
     {"weights", FE_A_FLOATS, ""},        {0}};

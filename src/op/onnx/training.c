@@ -169,7 +169,7 @@ static const fe_attr_def adam_attrs[] = {
 static const fe_attr_def momentum_attrs[] = {
     {"alpha", FE_A_FLOAT, NULL},
     {"beta", FE_A_FLOAT, NULL},
-    {"mode", FE_A_STRING, NULL},
+    {"mode", FE_A_STRING, "|standard|nesterov"},
     {"norm_coefficient", FE_A_FLOAT, NULL},
     {0}};
 

@@ -22,7 +22,6 @@ static bool permutation_of(MlirOperation op, unsigned rank,
     return false;
   for (unsigned i = 0; i < rank; ++i) {
     int64_t p = n ? given[i] : (int64_t)rank - 1 - i;
-    p = p < 0 ? p + rank : p;
     if (p < 0 || p >= rank || seen >> p & 1)
       return false;
     seen |= 1u << p;

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "op/common.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #define PI 3.14159265358979323846
@@ -33,9 +34,9 @@ static fe_status type_of(fe_infer *f, fe_dtype *out) {
   bool is_number = t == FE_F16 || t == FE_BF16 || t == FE_F32 || t == FE_F64 ||
                    (t > 0 && t < FE_DTYPE_COUNT && fe_dtype_is_int(*out) &&
                     fe_dtype_bits(*out) >= 8);
-  return is_number
-             ? FE_OK
-             : fe_infer_error(f, NULL, "the result cannot have this type");
+  return is_number ? FE_OK
+                   : fe_infer_error(f, "use a float type or an integer type",
+                                    "'output_datatype' cannot be %" PRId64, t);
 }
 
 /// A size in main that is given by a scalar operand.
