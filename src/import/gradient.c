@@ -36,8 +36,9 @@ bool fe_names_values(const onnx_NodeProto *n) {
 }
 
 static const fe_derivative *derivative_of(MlirOperation op) {
-  static const fe_derivative *const tables[] = {fe_d_basic, fe_d_movement,
-                                                fe_d_window, fe_d_composed};
+  static const fe_derivative *const tables[] = {fe_d_basic,  fe_d_movement,
+                                                fe_d_window, fe_d_composed,
+                                                fe_d_linear, fe_d_attention};
   const fe_op_row *row = fe_op_row_of(op);
   if (!row || (row->domain && *row->domain))
     return NULL;
@@ -207,20 +208,20 @@ static fe_status through(gradient *g, const fe_step *s, MlirValue y) {
   return FE_OK;
 }
 
-static fe_status propagate(gradient *g, MlirOperation op) {
-  const void *dy = NULL;
-  unsigned result = 0, n = fe_n_operands(op);
-  for (unsigned i = 0; i < fe_n_results(op); i++)
-    if (fe_map_get_ptr(&g->sums, fe_result(op, i).ptr)) {
-      dy = fe_map_get_ptr(&g->sums, fe_result(op, i).ptr);
-      result = i;
-    }
-  if (!dy || !fe_map_get_ptr(&g->needs, op.ptr))
-    return FE_OK;
-  fe_step s = {.ir = g->ir, .op = op, .y = fe_result(op, 0), .dy = {dy}};
+/// By way of result `result` alone.
+static fe_status propagate_one(gradient *g, MlirOperation op, unsigned result,
+                               MlirValue dy) {
+  unsigned n = fe_n_operands(op);
+  fe_step s = {.ir = g->ir,
+               .op = op,
+               .result = result,
+               .y = fe_result(op, result),
+               .dy = dy};
   for (unsigned i = 0; i < n && i < FE_COUNT(s.x); i++)
     s.x[i] = fe_operand(op, i);
-  const fe_derivative *row = result ? NULL : derivative_of(op);
+  const fe_derivative *row = derivative_of(op);
+  if (row && result >= (row->results ? row->results : 1))
+    row = NULL;
   if (row && row->as)
     return through(g, &s, row->as(&s));
   for (unsigned i = 0; i < n; i++) {
@@ -237,6 +238,17 @@ static fe_status propagate(gradient *g, MlirOperation op) {
     if (fe_is_null(d) && g->ir->diags->errors == errors)
       return not_known(g, op, i);
     if (fe_is_null(d) || add(g, v, fe_d_sum_to(&s, d, v)) != FE_OK)
+      return FE_FAILED;
+  }
+  return FE_OK;
+}
+
+static fe_status propagate(gradient *g, MlirOperation op) {
+  if (!fe_map_get_ptr(&g->needs, op.ptr))
+    return FE_OK;
+  for (unsigned i = 0; i < fe_n_results(op); i++) {
+    const void *dy = fe_map_get_ptr(&g->sums, fe_result(op, i).ptr);
+    if (dy && propagate_one(g, op, i, (MlirValue){dy}) != FE_OK)
       return FE_FAILED;
   }
   return FE_OK;

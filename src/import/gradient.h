@@ -14,7 +14,8 @@ typedef struct fe_step {
   fe_ir *ir;
   MlirOperation op;
   unsigned operand;  // by which, where the row has one function for all
-  MlirValue x[3], y; // the first operands and the first result
+  unsigned result;   // whose derivatives these are
+  MlirValue x[3], y; // the first operands and that result
   MlirValue dy;      // the derivative by y
 } fe_step;
 
@@ -22,15 +23,16 @@ typedef struct fe_step {
 typedef MlirValue (*fe_write)(const fe_step *s);
 
 /// By operand; derivatives are then summed to the operand's shape, as operators
-/// broadcast. `all`: by any operand. `as`: result 0 once more, in operators
-/// with derivatives of their own.
+/// broadcast. `all`: by any operand. `as`: the result once more, in operators
+/// with derivatives of their own; of the first `results` ones (0: of one).
 typedef struct fe_derivative {
   const char *op; // of the standard; NULL ends the table
   fe_write by[3];
   fe_write all, as;
+  unsigned results;
 } fe_derivative;
 extern const fe_derivative fe_d_basic[], fe_d_movement[], fe_d_window[],
-    fe_d_composed[];
+    fe_d_composed[], fe_d_linear[], fe_d_attention[];
 
 //===-- Writing operators ---------------------------------------------------//
 
@@ -65,6 +67,8 @@ MlirValue fe_d_operand(const fe_step *s, unsigned i);
 MlirValue fe_d_reduced(const fe_step *s, const char *op, MlirValue v);
 /// What has the shape of the op's result, a reduction, as it broadcasts to x.
 MlirValue fe_d_kept(const fe_step *s, MlirValue v);
+/// Of a Resize: of any kind, but for those that keep the aspect ratio.
+MlirValue fe_d_resize(const fe_step *s);
 /// The op again, with other operands.
 MlirValue fe_d_again(const fe_step *s, unsigned n, const MlirValue *in);
 

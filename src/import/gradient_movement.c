@@ -223,14 +223,14 @@ static MlirValue d_cum_sum(const fe_step *s) {
   return fe_first(fe_onnx(s->ir, "CumSum", 2, in, 1, 2, how));
 }
 
-/// Every element of the result is one of the data's.
+/// Nearest: every element of the result is one of the data's.
 static MlirValue d_resize(const fe_step *s) {
   const char *mode = fe_attr_str(s->ir->arena, s->op, "mode", "nearest");
   const char *where =
       fe_attr_str(s->ir->arena, s->op, "coordinate_transformation_mode", "");
   bool nearest =
       !strcmp(mode, "nearest") && strcmp(where, "tf_crop_and_resize");
-  return nearest ? moved(s) : (MlirValue){0};
+  return nearest ? moved(s) : fe_d_resize(s);
 }
 
 const fe_derivative fe_d_movement[] = {

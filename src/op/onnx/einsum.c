@@ -9,27 +9,16 @@
 // inner ones: transposes and reshapes around fe_lower_contract. Everything else
 // (diagonals, outer products, dims of size 1) is one generic over all labels.
 //
-// Labels are numbers: letters 0 to 51, dims of the ellipsis from 52 on, counted
-// from its end.
-//
 //===----------------------------------------------------------------------===//
+#include "op/einsum.h"
 #include "op/common.h"
 
 #include <ctype.h>
 #include <string.h>
 
-enum { LETTERS = 52, N_LABELS = LETTERS + FE_MAX_RANK };
-
-typedef struct term {
-  unsigned rank;
-  unsigned label[FE_MAX_RANK];
-} term;
-
-typedef struct equation {
-  unsigned n; // operands
-  term in[FE_MAX_VARIADIC];
-  term out;
-} equation;
+enum { LETTERS = FE_EINSUM_LETTERS, N_LABELS = FE_EINSUM_LABELS };
+typedef fe_einsum_term term;
+typedef fe_equation equation;
 
 //===-- The equation --------------------------------------------------------//
 
@@ -73,9 +62,8 @@ static unsigned letters_in(const char *s, const char *end) {
   return n;
 }
 
-/// `rank` of each of the n operands; false: malformed or it does not fit.
-static bool parse(fe_arena *arena, const char *text, unsigned n,
-                  const unsigned *rank, equation *q) {
+bool fe_einsum_parse(fe_arena *arena, const char *text, unsigned n,
+                     const unsigned *rank, fe_equation *q) {
   char *s = fe_strdup(arena, text), *to = s;
   for (const char *p = s; *p; ++p)
     if (*p != ' ')
@@ -126,7 +114,7 @@ static bool parse(fe_arena *arena, const char *text, unsigned n,
   return true;
 }
 
-static bool has(const term *t, unsigned label) {
+bool fe_einsum_has(const fe_einsum_term *t, unsigned label) {
   for (unsigned d = 0; d < t->rank; ++d)
     if (t->label[d] == label)
       return true;
@@ -154,7 +142,7 @@ static fe_status infer_einsum(fe_infer *f) {
     rank[i] = d[i].rank;
   }
   const char *text = fe_attr_str(f->ir->arena, f->attrs, "equation", "");
-  if (!parse(f->ir->arena, text, f->n_in, rank, &q))
+  if (!fe_einsum_parse(f->ir->arena, text, f->n_in, rank, &q))
     return fe_infer_error(f, NULL,
                           "the equation '%s' is malformed or does not fit the "
                           "operands",
@@ -280,7 +268,7 @@ static labelled by_generic(einsum *e, unsigned n, const labelled *x,
       order[n_iters++] = out->label[k];
   for (unsigned label = 0; label < N_LABELS; ++label)
     for (unsigned i = 0; i < n; ++i)
-      if (has(&x[i].t, label) && !has(out, label)) {
+      if (fe_einsum_has(&x[i].t, label) && !fe_einsum_has(out, label)) {
         reduced |= UINT32_C(1) << n_iters;
         order[n_iters++] = label;
         break;
@@ -396,17 +384,18 @@ static bool by_contract(einsum *e, const labelled x[2], const term *out,
   if (has_diagonal_or_one(e, &x[0]) || has_diagonal_or_one(e, &x[1]))
     return false;
   for (unsigned d = 0; d < out->rank; ++d) {
-    bool in_a = has(a, out->label[d]), in_b = has(b, out->label[d]);
+    bool in_a = fe_einsum_has(a, out->label[d]),
+         in_b = fe_einsum_has(b, out->label[d]);
     add(in_a && in_b ? &batch : in_a ? &m : &n, out->label[d]);
   }
   for (unsigned d = 0; d < a->rank; ++d)
-    if (!has(out, a->label[d])) {
-      if (!has(b, a->label[d]))
+    if (!fe_einsum_has(out, a->label[d])) {
+      if (!fe_einsum_has(b, a->label[d]))
         return false; // a sum over one operand
       add(&k, a->label[d]);
     }
   for (unsigned d = 0; d < b->rank; ++d)
-    if (!has(out, b->label[d]) && !has(a, b->label[d]))
+    if (!fe_einsum_has(out, b->label[d]) && !fe_einsum_has(a, b->label[d]))
       return false;
   if (!k.n || (!m.n && !n.n))
     return false;
@@ -462,8 +451,9 @@ static fe_status lower_einsum(fe_lower *l) {
   labelled x[FE_MAX_VARIADIC] = {0};
   for (unsigned i = 0; i < l->n_in; ++i)
     rank[i] = fe_rank(l->in[i]);
-  if (!parse(l->ir->arena, fe_attr_str(l->ir->arena, l->op, "equation", ""),
-             l->n_in, rank, &q))
+  if (!fe_einsum_parse(l->ir->arena,
+                       fe_attr_str(l->ir->arena, l->op, "equation", ""),
+                       l->n_in, rank, &q))
     return fe_lower_error(l, NULL, "the equation is malformed");
   for (unsigned i = 0; i < q.n; ++i)
     x[i] = (labelled){fe_to_type(l, l->in[i], t, e.type), q.in[i]};
@@ -478,10 +468,11 @@ static fe_status lower_einsum(fe_lower *l) {
     if (i + 1 < q.n) {
       out.rank = 0;
       for (unsigned label = 0; label < N_LABELS; ++label) {
-        bool needed = has(&q.out, label);
+        bool needed = fe_einsum_has(&q.out, label);
         for (unsigned k = i + 1; k < q.n; ++k)
-          needed |= has(&q.in[k], label);
-        if (!needed || !(has(&sum.t, label) || has(&x[i].t, label)))
+          needed |= fe_einsum_has(&q.in[k], label);
+        if (!needed ||
+            !(fe_einsum_has(&sum.t, label) || fe_einsum_has(&x[i].t, label)))
           continue;
         if (out.rank == FE_MAX_RANK)
           return fe_lower_error(l, NULL,
