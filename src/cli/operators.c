@@ -54,7 +54,8 @@ static const fe_op_row control_flow[] = {
      .outputs = "outputs*:T",
      .types = "T=float",
      .limits =
-         "not through control flow, recurrent layers, transforms, "
+         "not through recurrent layers, sequences, values of a loop that "
+         "change their size, transforms, "
          "DynamicQuantizeLinear, Det, Hardmax, Mod, Unique, Col2Im, "
          "RotaryEmbedding, what samples at computed places (GridSample, "
          "AffineGrid, DeformConv, RoiAlign), Resize that keeps the aspect "

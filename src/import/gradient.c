@@ -13,22 +13,10 @@
 // differentiated when y is more than one number.
 //
 //===----------------------------------------------------------------------===//
-#include "import/gradient.h"
+#include "import/gradient_graph.h"
+#include "ir/value_type.h"
 
 #include <string.h>
-
-typedef struct gradient {
-  fe_call_site *c;
-  fe_ir *ir;
-  fe_arena *arena;
-  size_t n_x, n_z;
-  MlirValue *named;          // x, then z
-  fe_map needs;              // op or named value -> itself: y may vary with it
-  fe_map visited;            // ops
-  fe_map copies;             // ops that depend on a named value
-  fe_map sums;               // value -> derivative of y by it
-  fe_vec(MlirOperation) ops; // each after those it depends on
-} gradient;
 
 bool fe_names_values(const onnx_NodeProto *n) {
   return n->op_type && !strcmp(n->op_type, "Gradient") &&
@@ -51,9 +39,21 @@ static const fe_derivative *derivative_of(MlirOperation op) {
 
 //===-- The graph between x and y -------------------------------------------//
 
-static bool needs(const gradient *g, MlirValue v) {
-  if (fe_is_null(v) || !mlirTypeIsARankedTensor(mlirValueGetType(v)) ||
-      !fe_dtype_is_float(fe_d_type(v)))
+/// Numbers that may have derivatives, also in a sequence.
+static bool holds_floats(MlirType t) {
+  while (fe_type_is_sequence(t) || fe_type_is_optional(t))
+    t = fe_type_held(t);
+  if (mlirTypeIsNull(t) || fe_type_is_object(t))
+    return false;
+  return fe_dtype_is_float(fe_dtype_of_elem(
+      mlirTypeIsATensor(t) ? mlirShapedTypeGetElementType(t) : t));
+}
+
+bool fe_gradient_needs(const fe_gradient *g, MlirValue v) {
+  if (fe_is_null(v) ||
+      !(mlirTypeIsARankedTensor(mlirValueGetType(v)) ||
+        fe_type_is_object(mlirValueGetType(v))) ||
+      !holds_floats(mlirValueGetType(v)))
     return false;
   if (fe_map_get_ptr(&g->needs, v.ptr))
     return true;
@@ -61,19 +61,27 @@ static bool needs(const gradient *g, MlirValue v) {
   return !mlirOperationIsNull(def) && fe_map_get_ptr(&g->needs, def.ptr);
 }
 
-static bool is_named(const gradient *g, MlirValue v) {
+static bool is_named(const fe_gradient *g, MlirValue v) {
   for (size_t i = 0; i < g->n_x + g->n_z; i++)
     if (fe_same(g->named[i], v))
       return true;
   return false;
 }
 
-/// Puts the ops that `y` comes from into order; the graph may be deep, so with
-/// a stack of its own. None behind named values.
-static void collect(gradient *g, MlirValue y) {
+/// The op that is to be looked at for v; null: none.
+static MlirOperation source(const fe_gradient *g, MlirValue v) {
+  MlirOperation def = fe_def(v);
+  bool counts = !mlirOperationIsNull(def) && !is_named(g, v) &&
+                (mlirBlockIsNull(g->inside) ||
+                 mlirBlockEqual(mlirOperationGetBlock(def), g->inside));
+  return counts ? def : (MlirOperation){0};
+}
+
+/// None behind named values. The graph may be deep, so with a stack of its own.
+void fe_gradient_collect(fe_gradient *g, MlirValue y) {
   fe_vec(MlirOperation) stack = {0};
-  MlirOperation def = fe_def(y);
-  if (!mlirOperationIsNull(def) && !is_named(g, y))
+  MlirOperation def = source(g, y);
+  if (!mlirOperationIsNull(def))
     fe_push(g->arena, &stack, def);
   while (stack.n) {
     MlirOperation op = stack.at[stack.n - 1];
@@ -82,11 +90,10 @@ static void collect(gradient *g, MlirValue y) {
       continue;
     }
     size_t before = stack.n;
-    for (unsigned i = 0; i < fe_n_operands(op); i++) {
-      MlirValue v = fe_operand(op, i);
-      def = fe_def(v);
-      if (!mlirOperationIsNull(def) && !is_named(g, v) &&
-          !fe_map_get_ptr(&g->visited, def.ptr))
+    unsigned n = fe_gradient_n_in(g, op);
+    for (unsigned i = 0; i < n; i++) {
+      def = source(g, fe_gradient_in(g, op, i));
+      if (!mlirOperationIsNull(def) && !fe_map_get_ptr(&g->visited, def.ptr))
         fe_push(g->arena, &stack, def);
     }
     if (stack.n > before)
@@ -94,12 +101,12 @@ static void collect(gradient *g, MlirValue y) {
     stack.n--;
     fe_map_set_ptr(g->arena, &g->visited, op.ptr, op.ptr);
     bool used = false, varies = false;
-    for (unsigned i = 0; i < fe_n_operands(op); i++) {
-      MlirValue v = fe_operand(op, i);
+    for (unsigned i = 0; i < n; i++) {
+      MlirValue v = fe_gradient_in(g, op, i);
       def = fe_def(v);
       used = used || is_named(g, v) ||
              (!mlirOperationIsNull(def) && fe_map_get_ptr(&g->copies, def.ptr));
-      varies = varies || needs(g, v);
+      varies = varies || fe_gradient_needs(g, v);
     }
     if (!used)
       continue;
@@ -110,51 +117,30 @@ static void collect(gradient *g, MlirValue y) {
   }
 }
 
-/// What stands for v where the derivatives are taken.
-static MlirValue current(const gradient *g, MlirValue v) {
-  const void *copy = fe_is_null(v) ? NULL : fe_map_get_ptr(&g->sums, v.ptr);
-  return copy ? (MlirValue){copy} : v;
-}
-
 /// The ops again, from the node's inputs; named values, ops and what needs them
 /// are then the new ones.
-static fe_status repeat(gradient *g, MlirValue *y) {
+static void repeat(fe_gradient *g, MlirValue *y) {
+  fe_map now = {0};
   for (size_t i = 0; i < g->n_x + g->n_z; i++)
-    fe_map_set_ptr(g->arena, &g->sums, g->named[i].ptr,
-                   (void *)g->c->in[i].ptr);
+    fe_map_set_ptr(g->arena, &now, g->named[i].ptr, (void *)g->c->in[i].ptr);
   for (size_t i = 0; i < g->ops.n; i++) {
     MlirOperation op = g->ops.at[i];
-    if (!fe_op_in(op, "onnx"))
-      return fe_error(g->ir->diags, g->c->where,
-                      "give the node the values that it names",
-                      "control flow between '%s' and the variables cannot be "
-                      "repeated for other inputs",
-                      "y");
-    unsigned n = fe_n_operands(op);
-    MlirValue *in = FE_NEW_N(g->arena, MlirValue, n + 1);
-    for (unsigned k = 0; k < n; k++)
-      in[k] = current(g, fe_operand(op, k));
-    MlirOperation copy = fe_op_like(g->ir, op, in, NULL);
-    for (unsigned k = 0; k < fe_n_results(op); k++)
-      fe_map_set_ptr(g->arena, &g->sums, fe_result(op, k).ptr,
-                     (void *)fe_result(copy, k).ptr);
+    g->ops.at[i] = fe_gradient_copy(g->ir, op, &now);
     if (fe_map_get_ptr(&g->needs, op.ptr))
-      fe_map_set_ptr(g->arena, &g->needs, copy.ptr, copy.ptr);
-    g->ops.at[i] = copy;
+      fe_map_set_ptr(g->arena, &g->needs, g->ops.at[i].ptr, g->ops.at[i].ptr);
   }
-  *y = current(g, *y);
-  g->sums = (fe_map){0};
+  const void *copy = fe_map_get_ptr(&now, y->ptr);
+  *y = copy ? (MlirValue){copy} : *y;
   for (size_t i = 0; i < g->n_x + g->n_z; i++) {
     g->named[i] = g->c->in[i];
     if (i < g->n_x)
       fe_map_set_ptr(g->arena, &g->needs, g->named[i].ptr, g->ir);
   }
-  return FE_OK;
 }
 
 //===-- Accumulation --------------------------------------------------------//
 
-static fe_status add(gradient *g, MlirValue v, MlirValue d) {
+fe_status fe_gradient_add(fe_gradient *g, MlirValue v, MlirValue d) {
   if (fe_is_null(d))
     return FE_FAILED;
   const void *had = fe_map_get_ptr(&g->sums, v.ptr);
@@ -164,7 +150,11 @@ static fe_status add(gradient *g, MlirValue v, MlirValue d) {
   return fe_is_null(d) ? FE_FAILED : FE_OK;
 }
 
-static fe_status not_known(const gradient *g, MlirOperation op,
+MlirValue fe_gradient_sum(const fe_gradient *g, MlirValue v) {
+  return (MlirValue){fe_map_get_ptr(&g->sums, v.ptr)};
+}
+
+static fe_status not_known(const fe_gradient *g, MlirOperation op,
                            unsigned operand) {
   const fe_op_row *row = fe_op_row_of(op);
   const char *node = fe_loc_node(g->ir, mlirOperationGetLocation(op));
@@ -174,12 +164,9 @@ static fe_status not_known(const gradient *g, MlirOperation op,
                   row ? row->name : "control flow", node ? node : "", operand);
 }
 
-/// From dy, the derivative by y, backwards through g->ops.
-static fe_status accumulate(gradient *g, MlirValue y, MlirValue dy);
-
 /// By way of `y`, which is the op's result in other operators.
-static fe_status through(gradient *g, const fe_step *s, MlirValue y) {
-  gradient part = {.c = g->c, .ir = g->ir, .arena = g->arena};
+static fe_status through(fe_gradient *g, const fe_step *s, MlirValue y) {
+  fe_gradient part = {.c = g->c, .ir = g->ir, .arena = g->arena};
   unsigned n = fe_n_operands(s->op);
   if (fe_is_null(y))
     return FE_FAILED;
@@ -187,7 +174,7 @@ static fe_status through(gradient *g, const fe_step *s, MlirValue y) {
   for (unsigned turn = 0; turn < 2; turn++) // variables first
     for (unsigned i = 0; i < n; i++) {
       MlirValue v = fe_operand(s->op, i);
-      bool varies = needs(g, v);
+      bool varies = fe_gradient_needs(g, v);
       if (varies != !turn || is_named(&part, v))
         continue;
       part.named[part.n_x + part.n_z] = v;
@@ -197,28 +184,34 @@ static fe_status through(gradient *g, const fe_step *s, MlirValue y) {
         fe_map_set_ptr(g->arena, &part.needs, part.named[part.n_x++].ptr,
                        g->ir);
     }
-  collect(&part, y);
-  if (accumulate(&part, y, s->dy) != FE_OK)
+  fe_gradient_collect(&part, y);
+  if (fe_gradient_add(&part, y, s->dy) != FE_OK ||
+      fe_gradient_accumulate(&part) != FE_OK)
     return FE_FAILED;
   for (size_t i = 0; i < part.n_x; i++) {
-    const void *d = fe_map_get_ptr(&part.sums, part.named[i].ptr);
-    if (d && add(g, part.named[i], (MlirValue){d}) != FE_OK)
+    MlirValue d = fe_gradient_sum(&part, part.named[i]);
+    if (!fe_is_null(d) && fe_gradient_add(g, part.named[i], d) != FE_OK)
       return FE_FAILED;
   }
   return FE_OK;
 }
 
 /// By way of result `result` alone.
-static fe_status propagate_one(gradient *g, MlirOperation op, unsigned result,
-                               MlirValue dy) {
+static fe_status propagate_one(fe_gradient *g, MlirOperation op,
+                               unsigned result, MlirValue dy) {
   unsigned n = fe_n_operands(op);
   fe_step s = {.ir = g->ir,
+               .site = g->c,
                .op = op,
                .result = result,
                .y = fe_result(op, result),
                .dy = dy};
   for (unsigned i = 0; i < n && i < FE_COUNT(s.x); i++)
     s.x[i] = fe_operand(op, i);
+  bool known = false;
+  fe_status ok = n ? fe_gradient_of_frame(g, op, dy, &known) : FE_OK;
+  if (known)
+    return ok;
   const fe_derivative *row = derivative_of(op);
   if (row && result >= (row->results ? row->results : 1))
     row = NULL;
@@ -226,7 +219,7 @@ static fe_status propagate_one(gradient *g, MlirOperation op, unsigned result,
     return through(g, &s, row->as(&s));
   for (unsigned i = 0; i < n; i++) {
     MlirValue v = fe_operand(op, i);
-    if (!needs(g, v))
+    if (!fe_gradient_needs(g, v))
       continue;
     fe_write by = !row                    ? NULL
                   : row->all              ? row->all
@@ -237,36 +230,48 @@ static fe_status propagate_one(gradient *g, MlirOperation op, unsigned result,
     MlirValue d = by ? by(&s) : (MlirValue){0};
     if (fe_is_null(d) && g->ir->diags->errors == errors)
       return not_known(g, op, i);
-    if (fe_is_null(d) || add(g, v, fe_d_sum_to(&s, d, v)) != FE_OK)
+    if (fe_is_null(d) || fe_gradient_add(g, v, fe_d_sum_to(&s, d, v)) != FE_OK)
       return FE_FAILED;
   }
   return FE_OK;
 }
 
-static fe_status propagate(gradient *g, MlirOperation op) {
+/// Of an op with regions, by way of all results.
+static fe_status propagate_region(fe_gradient *g, MlirOperation op) {
+  bool any = false, known = true;
+  for (unsigned i = 0; i < fe_n_results(op); i++)
+    any = any || !fe_is_null(fe_gradient_sum(g, fe_result(op, i)));
+  if (!any)
+    return FE_OK;
+  fe_status ok = fe_gradient_of_region(g, op, &known);
+  return known ? ok : not_known(g, op, 0);
+}
+
+fe_status fe_gradient_through(fe_gradient *g, MlirOperation op) {
   if (!fe_map_get_ptr(&g->needs, op.ptr))
     return FE_OK;
+  if (mlirOperationGetNumRegions(op))
+    return propagate_region(g, op);
   for (unsigned i = 0; i < fe_n_results(op); i++) {
-    const void *dy = fe_map_get_ptr(&g->sums, fe_result(op, i).ptr);
-    if (dy && propagate_one(g, op, i, (MlirValue){dy}) != FE_OK)
+    MlirValue dy = fe_gradient_sum(g, fe_result(op, i));
+    if (!fe_is_null(dy) && propagate_one(g, op, i, dy) != FE_OK)
       return FE_FAILED;
   }
   return FE_OK;
 }
 
-static fe_status accumulate(gradient *g, MlirValue y, MlirValue dy) {
-  fe_map_set_ptr(g->arena, &g->sums, y.ptr, (void *)dy.ptr);
+fe_status fe_gradient_accumulate(fe_gradient *g) {
   for (size_t i = g->ops.n; i-- > 0;)
-    if (propagate(g, g->ops.at[i]) != FE_OK)
+    if (fe_gradient_through(g, g->ops.at[i]) != FE_OK)
       return FE_FAILED;
   return FE_OK;
 }
 
-static const char *text_of(const gradient *g, fe_raw raw) {
+static const char *text_of(const fe_gradient *g, fe_raw raw) {
   return fe_strndup(g->arena, (const char *)raw.at, raw.n);
 }
 
-static fe_status find_named(gradient *g, const char *attr, size_t at,
+static fe_status find_named(fe_gradient *g, const char *attr, size_t at,
                             size_t n) {
   const fe_bound_attr *a = fe_site_attr(g->c, attr);
   for (size_t i = 0; i < n; i++) {
@@ -290,7 +295,7 @@ static fe_status find_named(gradient *g, const char *attr, size_t at,
 
 fe_status fe_import_gradient(fe_call_site *c) {
   fe_ir *ir = c->scope->im->ir;
-  gradient g = {.c = c, .ir = ir, .arena = c->scope->im->arena};
+  fe_gradient g = {.c = c, .ir = ir, .arena = c->scope->im->arena};
   const fe_bound_attr *xs = fe_site_attr(c, "xs"), *zs = fe_site_attr(c, "zs"),
                       *target = fe_site_attr(c, "y");
   if (!xs || !target)
@@ -318,14 +323,16 @@ fe_status fe_import_gradient(fe_call_site *c) {
     if (i < g.n_x)
       fe_map_set_ptr(g.arena, &g.needs, g.named[i].ptr, ir);
   }
-  collect(&g, y);
-  if (!same && repeat(&g, &y) != FE_OK)
-    return FE_FAILED;
-  if (!needs(&g, y) && !fe_dtype_is_float(fe_d_type(y)))
+  fe_gradient_collect(&g, y);
+  if (!same)
+    repeat(&g, &y);
+  if (!fe_gradient_needs(&g, y) && !fe_dtype_is_float(fe_d_type(y)))
     return fe_error(ir->diags, c->where, NULL, "'%s' is no tensor of floats",
                     name);
   fe_step s = {.ir = ir, .dy = y};
-  if (accumulate(&g, y, fe_d_expanded(&s, fe_d_number(&s, 1), y)) != FE_OK)
+  if (fe_gradient_add(&g, y, fe_d_expanded(&s, fe_d_number(&s, 1), y)) !=
+          FE_OK ||
+      fe_gradient_accumulate(&g) != FE_OK)
     return FE_FAILED;
   for (size_t i = 0; i < g.n_x && i < c->n_out; i++) {
     const void *d = fe_map_get_ptr(&g.sums, g.named[i].ptr);

@@ -12,6 +12,7 @@
 /// One op whose derivatives are wanted.
 typedef struct fe_step {
   fe_ir *ir;
+  fe_call_site *site; // the Gradient
   MlirOperation op;
   unsigned operand;  // by which, where the row has one function for all
   unsigned result;   // whose derivatives these are
