@@ -79,7 +79,7 @@ def test_usage(scratch):
             (["compile", MNIST, "-o", so, "--prefix=1a"], "letters"),
             (["compile", MNIST, "-o", so, "--weights=nowhere"], "beside"),
             (["compile", MNIST, "-o", so, "--prepack=never"], "compile run"),
-            (["compile", MNIST, "-o", so, "--precision=f8"], "f32 or bf16"),
+            (["compile", MNIST, "-o", so, "--precision=f8"], "f32 bf16 strict"),
             (["run", MNIST, "--random", "--target=aarch64"], "cannot run"),
             (["bench", MNIST, "--target=aarch64"], "cannot run"),
             (["run", MNIST], "--random"),
@@ -267,6 +267,11 @@ def test_precision(scratch):
         ferrule("compile", model, "-o", so, f"--precision={precision}")
         size[precision] = os.path.getsize(so)
     assert 1.1e6 < size["f32"] - size["bf16"] < 1.3e6, size
+    for precision in "f32", "strict":
+        ferrule("compile", model, "-o", so, f"--precision={precision}",
+                "--dim", "n=2", "--cpu=x86-64-v3")
+        size[precision] = os.path.getsize(so)
+    assert 0.5e6 < size["strict"] - size["f32"] < 0.7e6, size
     ferrule("compile", model, "-o", so, "--precision=bf16", "--cpu=multi")
     os.mkdir(scratch + "/out")
     for what in (so,), (model, "--precision", "bf16"):

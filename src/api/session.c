@@ -65,10 +65,12 @@ static ferrule_status read_schedule(fe_session *s) {
 static bool read_precision(fe_session *s) {
   const char *name = s->options.precision ? s->options.precision : "f32";
   s->pass.bf16 = !strcmp(name, "bf16");
-  if (s->pass.bf16 || !strcmp(name, "f32"))
+  s->pass.strict = !strcmp(name, "strict");
+  if (s->pass.bf16 || s->pass.strict || !strcmp(name, "f32"))
     return true;
   fe_report(&s->diags, FE_SEV_ERROR, (fe_where){.attr = "precision"},
-            "choose f32 or bf16", "there is no precision called '%s'", name);
+            "choose one of: f32 bf16 strict",
+            "there is no precision called '%s'", name);
   return false;
 }
 

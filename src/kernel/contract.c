@@ -13,7 +13,7 @@
 // Where A is bf16, a step of K is a pair of its elements, which the processor's
 // dot product multiplies by a pair of every column and adds to f32. Where only
 // B has 16 bits, it is widened: few rows do so as they read it, more rows copy
-// the block of a panel first.
+// the block of a panel first. Panels in fixed point (fixed.c) are for few rows.
 //
 // Rows that do not fill tiles: tiles of about equal height when their number is
 // known, else tiles of half heights, the last ones overlapping rows that are
@@ -79,7 +79,8 @@ typedef struct ahead {
 
 /// Bytes of a step of one column of constant B.
 static int64_t step_bytes(const fe_contract *c) {
-  return c->dots ? 4 : fe_dtype_bytes(fe_dtype_of_elem(c->b_elem));
+  int64_t element = fe_dtype_bytes(fe_dtype_of_elem(c->b_elem));
+  return c->dots ? 4 : c->fixed ? FE_FIXED_BYTES : element;
 }
 
 /// Lines of the cache to be fetched for a row of a panel.
@@ -147,26 +148,27 @@ static void fetch_ahead(fe_contract *c, const fe_tile_place *p, const ahead *f,
     MlirValue line = at;
     unsigned number = f->own ? i % each : i;
     if (f->own && i / each) // of a panel beside
-      line =
-          fe_add(ir, at, fe_mul(ir, c->K, fe_index(ir, i / each * c->width)));
+      line = fe_add(
+          ir, at, fe_mul(ir, c->panel_rows, fe_index(ir, i / each * c->width)));
     line = fe_add(ir, line, fe_mul(ir, fe_index(ir, number), f->line));
-    fe_prefetch(ir, c->g.flat[c->b], fe_contract_element(c, line), 2);
+    fe_prefetch(ir, c->g.flat[c->b], fe_contract_b_element(c, line), 2);
   }
 }
 
 /// The rows of the panel that come next, from L2 into L1. Among many tiles it
 /// makes no difference, and costs where more is fetched ahead than needed.
 static void fetch_rows(fe_contract *c, const fe_tile_place *p, const ahead *f,
-                       MlirValue b_at) {
+                       MlirValue k) {
   fe_ir *ir = c->g.ir;
   bool many = p->static_rows == FE_DYN || p->static_rows > FE_FEW_ROWS;
   if (!f->lines || f->own || c->p.pack_b || many)
     return;
-  MlirValue at = fe_add_static(ir, b_at, FE_ROWS_TO_L1 * c->width);
+  MlirValue at = fe_add(ir, p->b_start, fe_mul(ir, k, p->b_row));
+  at = fe_add_static(ir, at, FE_ROWS_TO_L1 * c->width);
   int64_t line = 64 / step_bytes(c);
   for (unsigned i = 0; i < lines_of_row(c, p); ++i)
     fe_prefetch(ir, c->g.flat[c->b],
-                fe_contract_element(c, fe_add_static(ir, at, i * line)), 3);
+                fe_contract_b_element(c, fe_add_static(ir, at, i * line)), 3);
 }
 
 /// Step k (from 0, within the block of K) on the accumulators.
@@ -174,11 +176,10 @@ static void step(fe_contract *c, const fe_tile_place *p, const tile *t,
                  const ahead *f, MlirValue k, MlirValue *acc) {
   fe_ir *ir = c->g.ir;
   fetch_ahead(c, p, f, k);
-  MlirValue b_at = fe_add(ir, p->b_start, fe_mul(ir, k, p->b_row));
-  fetch_rows(c, p, f, b_at);
+  fetch_rows(c, p, f, k);
   MlirValue b[32];
   for (unsigned j = 0; j < t->vectors; ++j)
-    b[j] = fe_contract_load_b(c, p, b_at, j);
+    b[j] = fe_contract_load_b(c, p, k, j);
   MlirValue in_k = fe_add(ir, k, p->k_first);
   for (unsigned i = 0; i < t->height; ++i) {
     MlirValue row = fe_add_static(ir, t->row, i), at;
@@ -351,7 +352,7 @@ static int64_t waiting_size(const fe_contract *c) {
 /// panel.
 static void place_in_k(fe_contract *c, fe_tile_place *p) {
   fe_ir *ir = c->g.ir;
-  MlirValue panel = fe_mul(ir, c->K, fe_index(ir, c->width));
+  MlirValue panel = fe_mul(ir, c->panel_rows, fe_index(ir, c->width));
   MlirValue next = fe_add(ir, p->b_start, panel);
   p->k_first = fe_index(ir, 0);
   p->k_count = c->K;
@@ -380,11 +381,13 @@ static void all_of_k(fe_contract *c, fe_tile_place *p) {
   MlirValue zero = fe_index(ir, 0), width = fe_index(ir, c->width);
   p->b_memref = c->g.flat[c->b];
   p->b_row = c->form == FE_B_PANELS || c->p.pack_b ? width : c->N;
-  if (c->form == FE_B_PANELS)
-    p->b_start = fe_add(ir, c->dots ? fe_divu(ir, p->b, fe_index(ir, 2)) : p->b,
-                        fe_mul(ir, p->panel, fe_mul(ir, c->K, width)));
-  else
+  if (c->form == FE_B_PANELS) {
+    MlirValue element = fe_contract_b_element(c, fe_index(ir, 1));
+    p->b_start = fe_add(ir, fe_divu(ir, p->b, element),
+                        fe_mul(ir, p->panel, fe_mul(ir, c->panel_rows, width)));
+  } else {
     p->b_start = fe_add(ir, p->b, p->column);
+  }
   place_in_k(c, p);
   if (c->p.pack_b) {
     fe_contract_copy_b(c, p);
@@ -583,6 +586,8 @@ static bool read_types(fe_contract *c, MlirType a) {
   bool f16 = mlirTypeEqual(c->b_elem, ir->f16);
   if (!mlirTypeEqual(c->elem, ir->f32))
     return false;
+  if (c->fixed)
+    return mlirTypeEqual(a, ir->f32) && mlirTypeEqual(c->b_elem, ir->i8);
   if (!c->dots)
     return mlirTypeEqual(a, ir->f32) && (f32 || bf16 || f16);
   return c->g.target->bf16 && !c->trans_a &&
@@ -603,8 +608,14 @@ static void read_depth(fe_contract *c) {
   if (c->form == FE_B_PANELS) { // of constants, a's size may be unknown
     c->k = fe_static_dim(b, b_rank - 2);
     c->K = fe_dim(ir, b, b_rank - 2);
+    c->panel_rows = c->K;
+    if (c->fixed) { // rows with scales are behind them
+      c->k = fe_attr_i64(c->g.root, "depth", 0);
+      c->K = fe_index(ir, c->k);
+    }
     return;
   }
+  c->panel_rows = c->K;
   unsigned d = b_rank - (c->form == FE_B_ROWS ? 2 : 1);
   c->k_elements = c->dots ? fe_static_dim(b, d) : c->k;
   c->K_elements = c->dots ? fe_dim(ir, b, d) : c->K;
@@ -614,7 +625,7 @@ static void read_depth(fe_contract *c) {
 static fe_status read_shapes(fe_contract *c) {
   fe_gen *g = &c->g;
   fe_ir *ir = g->ir;
-  static const char *const forms[] = {"rows", "columns", "panels"};
+  static const char *const forms[] = {"rows", "columns", "panels", "fixed"};
   if (fe_gen_operand(g, 0, &c->a) || fe_gen_operand(g, 1, &c->b) ||
       fe_epilogue_parse(&c->e, g))
     return fe_gen_abandon(g);
@@ -626,7 +637,8 @@ static fe_status read_shapes(fe_contract *c) {
     ++f;
   if (f == FE_COUNT(forms))
     return bad(c, "unknown form of b");
-  c->form = (fe_b_form)f;
+  c->fixed = !strcmp(form, "fixed");
+  c->form = c->fixed ? FE_B_PANELS : (fe_b_form)f;
   c->trans_a = fe_attr_i64(g->root, "trans_a", 0) != 0;
   MlirValue a = g->arg[c->a], b = g->arg[c->b];
   c->elem = fe_elem_of(fe_result(g->root, 0));
@@ -658,6 +670,9 @@ static fe_status read_shapes(fe_contract *c) {
   if (c->dot == FE_DOT_NONE && c->form == FE_B_PANELS &&
       (c->n == FE_DYN || c->k == FE_DYN))
     return bad(c, "constant panels of unknown size");
+  if (c->fixed &&
+      fe_static_dim(b, b_rank - 2) != fe_fixed_rows(c->k > 0 ? c->k : 0))
+    return bad(c, "panels in fixed point are not of the depth");
   return FE_OK;
 }
 
@@ -703,8 +718,10 @@ static void set_extent(fe_contract *c) {
   count = fe_dim_mul(count, fe_dim_ceildiv(m, block));
   count = fe_dim_mul(count, fe_dim_ceildiv(n, width));
   MlirAffineExpr rows = c->m == FE_DYN ? m : block;
-  fe_gen_explain(g, c->dots ? "dot products" : fe_dot_explain(c->dot),
-                 fe_contract_explain(ir->arena, &c->p));
+  const char *plan = fe_contract_explain(ir->arena, &c->p);
+  if (c->fixed)
+    plan = fe_printf(ir->arena, "%s in 24 bits", plan);
+  fe_gen_explain(g, c->dots ? "dot products" : fe_dot_explain(c->dot), plan);
   // What is not whole tiles makes all of them a little lower.
   int64_t height = c->p.rows, tiles = (c->p.row_block + height - 1) / height;
   if (c->m != FE_DYN && tiles && c->m % c->p.row_block == 0)
@@ -756,7 +773,7 @@ static fe_status schedule(fe_contract *c) {
 static bool is_copied(const fe_contract *c) {
   if (c->form != FE_B_PANELS)
     return c->dots;
-  return !c->dots && !mlirTypeEqual(c->b_elem, c->elem) &&
+  return !c->dots && !c->fixed && !mlirTypeEqual(c->b_elem, c->elem) &&
          (c->m == FE_DYN || c->m >= FE_WIDENED_ROWS);
 }
 
@@ -776,7 +793,7 @@ fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
   if (schedule(&c) != FE_OK)
     return fe_gen_abandon(&c.g);
   MlirValue b = c.g.arg[c.b];
-  int64_t width_of_b = c.dots ? 2 * c.width : c.width;
+  int64_t width_of_b = c.width * (c.dots ? 2 : c.fixed ? FE_FIXED_BYTES : 1);
   if (c.form == FE_B_PANELS && fe_static_dim(b, fe_rank(b) - 1) != width_of_b)
     return bad(&c, "panels are not of the width of this target");
   MlirValue width = fe_index(ir, c.width);

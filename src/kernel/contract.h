@@ -29,6 +29,7 @@ typedef struct fe_contract {
   bool collapsed; // the batch dims of A are rows: B has none
   unsigned n_batch;
   bool dots;     // A is bf16: products of pairs
+  bool fixed;    // B's panels are in fixed point: fixed.c
   fe_dot dot;    // of elements that hold several integers
   MlirType elem; // of the accumulators
   unsigned elem_bytes;
@@ -36,7 +37,8 @@ typedef struct fe_contract {
   int64_t width;   // of a panel
   int64_t m, n, k; // FE_DYN when unknown; k in steps
   MlirValue M, N, K;
-  int64_t k_elements; // of B; may be odd in pairs
+  MlirValue panel_rows; // from one constant panel to the next
+  int64_t k_elements;   // of B; may be odd in pairs
   MlirValue K_elements;
   MlirValue n_panels, n_blocks;
   MlirValue buffer;  // results for the epilogue's loop [rows][width]
@@ -72,14 +74,15 @@ typedef struct fe_tile_place {
   const fe_part_of_k *part;     // null without blocks
 } fe_tile_place;
 
-/// Subscript of the first element of step `at` of an operand.
+/// Subscript of the first element of step `at` of an operand; of B.
 MlirValue fe_contract_element(const fe_contract *c, MlirValue at);
+MlirValue fe_contract_b_element(const fe_contract *c, MlirValue at);
 /// Valid columns from vector j of a panel on, when that vector is not full.
 MlirValue fe_contract_active(fe_contract *c, const fe_tile_place *p,
                              unsigned j);
-/// Vector j of the row of B that begins at `at`, as a multiply-add takes it.
+/// Vector j of row k (within the block of K) of B as a multiply-add takes it.
 MlirValue fe_contract_load_b(fe_contract *c, const fe_tile_place *p,
-                             MlirValue at, unsigned j);
+                             MlirValue k, unsigned j);
 /// The step of A from element `at` on, for all columns.
 MlirValue fe_contract_splat_a(fe_contract *c, MlirValue at);
 /// Copies the block of K of the panel to scratch memory, as panels.
@@ -87,5 +90,13 @@ void fe_contract_copy_b(fe_contract *c, const fe_tile_place *p);
 /// acc + a * b; `dots`: a and b are pairs.
 MlirValue fe_contract_product(fe_contract *c, MlirValue a, MlirValue b,
                               MlirValue acc);
+
+//===-- Panels in fixed point: fixed.c --------------------------------------//
+
+/// Columns [column, column + lanes) of row `row` of `depth` in the panel that
+/// begins at byte `panel`, as f32.
+MlirValue fe_fixed_load(fe_ir *ir, MlirValue memref, MlirValue panel,
+                        MlirValue row, MlirValue depth, int64_t width,
+                        int64_t column, int64_t lanes);
 
 #endif

@@ -15,6 +15,12 @@ MlirValue fe_contract_element(const fe_contract *c, MlirValue at) {
   return c->dots ? fe_mul(c->g.ir, at, fe_index(c->g.ir, 2)) : at;
 }
 
+MlirValue fe_contract_b_element(const fe_contract *c, MlirValue at) {
+  fe_ir *ir = c->g.ir;
+  return c->fixed ? fe_mul(ir, at, fe_index(ir, FE_FIXED_BYTES))
+                  : fe_contract_element(c, at);
+}
+
 MlirValue fe_contract_active(fe_contract *c, const fe_tile_place *p,
                              unsigned j) {
   fe_ir *ir = c->g.ir;
@@ -33,13 +39,23 @@ static MlirValue as_type(fe_contract *c, MlirValue v, MlirType elem) {
 }
 
 MlirValue fe_contract_load_b(fe_contract *c, const fe_tile_place *p,
-                             MlirValue at, unsigned j) {
+                             MlirValue k, unsigned j) {
   fe_ir *ir = c->g.ir;
   unsigned group = j / p->vectors, in_panel = j % p->vectors;
-  if (group) // panels of a group are K rows apart
-    at = fe_add(ir, at,
-                fe_mul(ir, c->K, fe_index(ir, (int64_t)group * c->width)));
-  at = fe_add_static(ir, at, (int64_t)in_panel * c->p.lanes);
+  int64_t column = (int64_t)in_panel * c->p.lanes;
+  MlirValue start = p->b_start;
+  if (group)
+    start = fe_add(
+        ir, start,
+        fe_mul(ir, c->panel_rows, fe_index(ir, (int64_t)group * c->width)));
+  if (c->fixed) {
+    MlirValue before = fe_mul(ir, p->k_first, p->b_row);
+    MlirValue panel = fe_contract_b_element(c, fe_sub(ir, start, before));
+    return fe_fixed_load(ir, p->b_memref, panel, fe_add(ir, p->k_first, k),
+                         c->K, c->width, column, c->p.lanes);
+  }
+  MlirValue at = fe_add(ir, start, fe_mul(ir, k, p->b_row));
+  at = fe_add_static(ir, at, column);
   if (c->dots) {
     at = fe_contract_element(c, at);
     return fe_vload(ir, 2 * c->p.lanes, p->b_memref, 1, &at);

@@ -296,4 +296,17 @@ fe_blob *fe_contract_pack_half(fe_ir *ir, const fe_target *t, fe_dtype from,
                                bool pairs, const fe_blob *b, int64_t batch,
                                int64_t k, int64_t n, bool transposed);
 
+/// The same in fixed point of 24 bits (fixed.c), for krnl.contract with b =
+/// "fixed": i8 [batch][ceil(N / width)][rows][3 * width].
+#define FE_FIXED_BYTES 3
+/// Rows of such a panel: K, and those that hold scales.
+int64_t fe_fixed_rows(int64_t k);
+fe_blob *fe_fixed_pack(fe_ir *ir, const fe_target *t, const fe_blob *b,
+                       int64_t batch, int64_t k, int64_t n, bool transposed);
+/// Whether that saves time for m rows (FE_DYN: unknown), which then wait for
+/// memory; whether it is near enough to the matrices, of f32.
+bool fe_fixed_pays(const fe_target *t, int64_t m, int64_t n, int64_t k);
+bool fe_fixed_fits(const fe_target *t, const void *b, int64_t batch, int64_t k,
+                   int64_t n, bool transposed);
+
 #endif

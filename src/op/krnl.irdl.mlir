@@ -281,10 +281,11 @@ irdl.dialect @krnl {
 
   // dest[..., M, N] = a[..., M, K] * b[..., K, N], batch dims broadcast.
   // trans_a = 1: a is [..., K, M]. b = "rows": as above; "columns": [..., N, K];
-  // "panels": a constant [..., P, K, width], see fe_contract_pack. f64, or sums of
-  // f32: a and b f32, or b of 16 bits, widened; or both bf16 (b f32: rounded), by
-  // dot products of pairs: rows of a are of even length, filled up with a zero,
-  // "panels" [..., P, ceil(K / 2), 2 * width].
+  // "panels": a constant [..., P, K, width], see fe_contract_pack; "fixed": of K =
+  // `depth` rows, in fixed point, see fe_fixed_pack. f64, or sums of f32: a and b
+  // f32, or b of 16 bits, widened; or both bf16 (b f32: rounded), by dot products
+  // of pairs: rows of a are of even length, filled up with a zero, "panels" [...,
+  // P, ceil(K / 2), 2 * width].
   irdl.operation @contract {
     %a = irdl.base "!builtin.tensor"
     %b = irdl.base "!builtin.tensor"

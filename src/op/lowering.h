@@ -24,6 +24,7 @@ typedef struct fe_lowering {
   fe_map sizes;           // lowered tensor -> MlirValue[rank]
   unsigned n_kernels;
   bool bf16;      // operands of products may be rounded to it
+  bool strict;    // nor may weights be stored in fewer bits
   fe_map rounded; // first operand of a product -> see half_product.c
 } fe_lowering;
 

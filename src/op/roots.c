@@ -13,8 +13,22 @@
 #include "op/half_product.h"
 #include "op/lowering.h"
 
-/// Constant b in panels; null when it is not constant.
-static MlirValue panels_of(fe_lower *l, MlirValue b, bool trans_b) {
+#include <string.h>
+
+/// Rows of a, in a product with one matrix b or several.
+static int64_t rows_of(MlirValue a, bool trans_a, bool several) {
+  unsigned rank = fe_rank(a);
+  int64_t rows = fe_static_dim(a, rank - 2 + trans_a);
+  for (unsigned i = 0; i + 2 < rank && !several && rows != FE_DYN; ++i) {
+    int64_t size = fe_static_dim(a, i);
+    rows = size == FE_DYN ? FE_DYN : rows * size;
+  }
+  return rows;
+}
+
+/// Constant b in panels, and the form of these; null when it is not constant.
+static MlirValue panels_of(fe_lower *l, MlirValue a, bool trans_a, MlirValue b,
+                           bool trans_b, const char **form) {
   fe_ir *ir = l->ir;
   MlirOperation def = fe_def(b);
   if (!fe_op_is(def, "krnl.weight"))
@@ -33,13 +47,26 @@ static MlirValue panels_of(fe_lower *l, MlirValue b, bool trans_b) {
   int64_t k = dims[rank - 1 - !trans_b], n = dims[rank - 2 + !trans_b];
   if (rank == FE_MAX_RANK || batch * k * n == 0)
     return (MlirValue){0};
-  const fe_blob *packed =
-      fe_contract_pack(ir, l->target, bits, blob, batch, k, n, trans_b);
+  const fe_lowering *state = l->state;
+  MlirType elem = fe_elem_of(b);
   int64_t width = fe_contract_panel(l->target, bits, n);
   dims[rank - 2] = (n + width - 1) / width;
   dims[rank - 1] = k;
   dims[rank] = width;
-  MlirType type = fe_tensor_plain(ir, fe_elem_of(b), rank + 1, dims);
+  const fe_blob *packed;
+  bool fixed = !state->strict && mlirTypeEqual(elem, ir->f32) &&
+               fe_fixed_pays(l->target, rows_of(a, trans_a, batch > 1), n, k) &&
+               fe_fixed_fits(l->target, blob->data, batch, k, n, trans_b);
+  *form = fixed ? "fixed" : "panels";
+  if (fixed) {
+    packed = fe_fixed_pack(ir, l->target, blob, batch, k, n, trans_b);
+    dims[rank - 1] = fe_fixed_rows(k);
+    dims[rank] = width * FE_FIXED_BYTES;
+    elem = ir->i8;
+  } else {
+    packed = fe_contract_pack(ir, l->target, bits, blob, batch, k, n, trans_b);
+  }
+  MlirType type = fe_tensor_plain(ir, elem, rank + 1, dims);
   return fe_first(FE_OP(ir, "krnl.weight", FE_TYPES(type),
                         FE_ATTRS(fe_at_str(ir, "blob", packed->name))));
 }
@@ -49,17 +76,18 @@ static MlirValue contract_root(fe_lower *l, MlirValue a, bool trans_a,
                                unsigned rank, const MlirValue *sizes) {
   fe_ir *ir = l->ir;
   const char *form = trans_b ? "columns" : "rows";
-  MlirValue packed = panels_of(l, b, trans_b);
-  if (!fe_is_null(packed)) {
+  int64_t depth = fe_static_dim(b, fe_rank(b) - 1 - !trans_b);
+  MlirValue packed = panels_of(l, a, trans_a, b, trans_b, &form);
+  if (!fe_is_null(packed))
     b = packed;
-    form = "panels";
-  }
   MlirValue dest =
       fe_empty_tensor(l->state, fe_storage_type(ir, t), rank, sizes);
   MlirType type = mlirValueGetType(dest);
   MlirValue r = fe_first(FE_OP(
       ir, "krnl.contract", FE_VALUES(a, b, dest), FE_TYPES(type),
       FE_ATTRS(fe_at_i64(ir, "trans_a", trans_a), fe_at_str(ir, "b", form))));
+  if (!strcmp(form, "fixed"))
+    fe_set_attr(ir, fe_def(r), fe_at_i64(ir, "depth", depth));
   fe_note_sizes(l->state, r, rank, sizes);
   return r;
 }

@@ -288,6 +288,7 @@ fe_status fe_pass_layout(fe_ir *ir, MlirModule *module,
     return fe_error(ir->diags, (fe_where){0}, NULL,
                     "the module has no function @main");
   fe_layout l = {.ir = ir,
+                 .direct = o->strict,
                  .target = o->target,
                  .lanes = fe_conv_block(o->target),
                  .schedules = o->schedules,

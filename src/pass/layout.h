@@ -21,6 +21,7 @@ typedef struct fe_layout {
   unsigned lanes;          // channels of a block
   fe_map packed;           // plain value -> packed value
   fe_schedules *schedules; // NULL: none
+  bool direct;             // no fast filtering
   fe_winograd_weights winograd_weights;
 } fe_layout;
 

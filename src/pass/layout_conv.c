@@ -284,7 +284,7 @@ static void use_file(fe_layout *l, const conv_op *c, bool direct_only,
 
 static choice choose(fe_layout *l, const conv_op *c) {
   const fe_layout_window *w = &c->win;
-  bool direct_only = w->dilation[0] != 1 || w->dilation[1] != 1 ||
+  bool direct_only = l->direct || w->dilation[0] != 1 || w->dilation[1] != 1 ||
                      fe_conv_spans(l->target, &c->shape) ||
                      has_whole_weights(c);
   choice out = {.panel = fe_conv_choose_panel(l->target, &c->shape)};

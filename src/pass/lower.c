@@ -509,6 +509,7 @@ fe_status fe_pass_lower(fe_ir *ir, MlirModule *module,
   s->ir = ir;
   s->module = made;
   s->bf16 = o->bf16;
+  s->strict = o->strict;
   s->n_symbols = count_symbols(*module);
   s->symbols = FE_NEW_N(ir->arena, MlirValue, s->n_symbols + 1);
   s->local = FE_NEW_N(ir->arena, MlirValue, s->n_symbols + 1);

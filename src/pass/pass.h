@@ -26,6 +26,7 @@ typedef struct fe_pass_options {
   const fe_target *target;
   int opt_level; // 0..3
   bool bf16;     // operands of matrix products may be rounded to bf16
+  bool strict;   // none is changed at all, nor weights of convolutions
   /// Compiles `module` (onnx form, main without arguments; consumed) for this
   /// machine, runs it and gives the bytes of its `n` results, in ir->arena.
   /// NULL: constants are not folded. Here as a pointer because passes know
