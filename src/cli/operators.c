@@ -54,14 +54,15 @@ static const fe_op_row control_flow[] = {
      .outputs = "outputs*:T",
      .types = "T=float",
      .limits =
-         "not through recurrent layers, sequences, values of a loop that "
+         "not through sequences, values of a loop that "
          "change their size, transforms, "
          "DynamicQuantizeLinear, Det, Hardmax, Mod, Unique, Col2Im, "
          "RotaryEmbedding, what samples at computed places (GridSample, "
          "AffineGrid, DeformConv, RoiAlign), Resize that keeps the aspect "
          "ratio but for nearest, MaxPool with storage_order, scatters by mul, "
          "max, min, updates of a ScatterND whose indices' last dim only the "
-         "run knows, results after an operator's first (but for Attention)"},
+         "run knows, results after an operator's first (but for Attention, "
+         "RNN, GRU, LSTM)"},
     {0}};
 
 static int by_name(const void *a, const void *b) {

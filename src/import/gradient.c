@@ -24,9 +24,9 @@ bool fe_names_values(const onnx_NodeProto *n) {
 }
 
 static const fe_derivative *derivative_of(MlirOperation op) {
-  static const fe_derivative *const tables[] = {fe_d_basic,  fe_d_movement,
-                                                fe_d_window, fe_d_composed,
-                                                fe_d_linear, fe_d_attention};
+  static const fe_derivative *const tables[] = {
+      fe_d_basic,  fe_d_movement,  fe_d_window,   fe_d_composed,
+      fe_d_linear, fe_d_attention, fe_d_recurrent};
   const fe_op_row *row = fe_op_row_of(op);
   if (!row || (row->domain && *row->domain))
     return NULL;
@@ -164,16 +164,15 @@ static fe_status not_known(const fe_gradient *g, MlirOperation op,
                   row ? row->name : "control flow", node ? node : "", operand);
 }
 
-/// By way of `y`, which is the op's result in other operators.
-static fe_status through(fe_gradient *g, const fe_step *s, MlirValue y) {
+/// By way of `y`, which are the op's results in other operators.
+static fe_status through(fe_gradient *g, MlirOperation op, unsigned n_y,
+                         const MlirValue *y) {
   fe_gradient part = {.c = g->c, .ir = g->ir, .arena = g->arena};
-  unsigned n = fe_n_operands(s->op);
-  if (fe_is_null(y))
-    return FE_FAILED;
+  unsigned n = fe_n_operands(op);
   part.named = FE_NEW_N(g->arena, MlirValue, n + 1);
   for (unsigned turn = 0; turn < 2; turn++) // variables first
     for (unsigned i = 0; i < n; i++) {
-      MlirValue v = fe_operand(s->op, i);
+      MlirValue v = fe_operand(op, i);
       bool varies = fe_gradient_needs(g, v);
       if (varies != !turn || is_named(&part, v))
         continue;
@@ -184,9 +183,15 @@ static fe_status through(fe_gradient *g, const fe_step *s, MlirValue y) {
         fe_map_set_ptr(g->arena, &part.needs, part.named[part.n_x++].ptr,
                        g->ir);
     }
-  fe_gradient_collect(&part, y);
-  if (fe_gradient_add(&part, y, s->dy) != FE_OK ||
-      fe_gradient_accumulate(&part) != FE_OK)
+  for (unsigned i = 0; i < n_y; i++) {
+    MlirValue dy = fe_gradient_sum(g, fe_result(op, i));
+    if (fe_is_null(dy))
+      continue;
+    fe_gradient_collect(&part, y[i]);
+    if (fe_gradient_add(&part, y[i], dy) != FE_OK)
+      return FE_FAILED;
+  }
+  if (fe_gradient_accumulate(&part) != FE_OK)
     return FE_FAILED;
   for (size_t i = 0; i < part.n_x; i++) {
     MlirValue d = fe_gradient_sum(&part, part.named[i]);
@@ -196,27 +201,39 @@ static fe_status through(fe_gradient *g, const fe_step *s, MlirValue y) {
   return FE_OK;
 }
 
-/// By way of result `result` alone.
-static fe_status propagate_one(fe_gradient *g, MlirOperation op,
-                               unsigned result, MlirValue dy) {
-  unsigned n = fe_n_operands(op);
-  fe_step s = {.ir = g->ir,
-               .site = g->c,
-               .op = op,
-               .result = result,
-               .y = fe_result(op, result),
-               .dy = dy};
-  for (unsigned i = 0; i < n && i < FE_COUNT(s.x); i++)
-    s.x[i] = fe_operand(op, i);
-  bool known = false;
-  fe_status ok = n ? fe_gradient_of_frame(g, op, dy, &known) : FE_OK;
+/// An op without regions, some of whose results have derivatives.
+static fe_status propagate(fe_gradient *g, MlirOperation op) {
+  unsigned n = fe_n_operands(op), n_y = fe_n_results(op);
+  const fe_derivative *row = derivative_of(op);
+  bool known = false, others = false;
+  fe_step s = {.ir = g->ir, .site = g->c, .op = op, .y = fe_result(op, 0)};
+  for (unsigned i = 0; i < n_y; i++) {
+    MlirValue dy = fe_gradient_sum(g, fe_result(op, i));
+    if (!fe_is_null(dy) && fe_is_null(s.dy))
+      s.dy = dy;
+    others = others || (i && !fe_is_null(dy));
+  }
+  if (fe_is_null(s.dy))
+    return FE_OK;
+  fe_status ok = n ? fe_gradient_of_frame(g, op, s.dy, &known) : FE_OK;
   if (known)
     return ok;
-  const fe_derivative *row = derivative_of(op);
-  if (row && result >= (row->results ? row->results : 1))
+  for (unsigned i = 0; i < n && i < FE_COUNT(s.x); i++)
+    s.x[i] = fe_operand(op, i);
+  if (others && row && !row->as_all)
     row = NULL;
-  if (row && row->as)
-    return through(g, &s, row->as(&s));
+  if (row && (row->as || row->as_all)) {
+    unsigned errors = g->ir->diags->errors;
+    MlirValue *y = FE_NEW_N(g->arena, MlirValue, n_y + 1);
+    bool made =
+        row->as_all ? row->as_all(&s, y) : !fe_is_null(y[0] = row->as(&s));
+    for (unsigned i = 0; i < n_y && made; i++)
+      made =
+          !fe_is_null(y[i]) || fe_is_null(fe_gradient_sum(g, fe_result(op, i)));
+    if (made)
+      return through(g, op, n_y, y);
+    return g->ir->diags->errors == errors ? not_known(g, op, 0) : FE_FAILED;
+  }
   for (unsigned i = 0; i < n; i++) {
     MlirValue v = fe_operand(op, i);
     if (!fe_gradient_needs(g, v))
@@ -252,12 +269,7 @@ fe_status fe_gradient_through(fe_gradient *g, MlirOperation op) {
     return FE_OK;
   if (mlirOperationGetNumRegions(op))
     return propagate_region(g, op);
-  for (unsigned i = 0; i < fe_n_results(op); i++) {
-    MlirValue dy = fe_gradient_sum(g, fe_result(op, i));
-    if (!fe_is_null(dy) && propagate_one(g, op, i, dy) != FE_OK)
-      return FE_FAILED;
-  }
-  return FE_OK;
+  return propagate(g, op);
 }
 
 fe_status fe_gradient_accumulate(fe_gradient *g) {

@@ -15,8 +15,7 @@ typedef struct fe_step {
   fe_call_site *site; // the Gradient
   MlirOperation op;
   unsigned operand;  // by which, where the row has one function for all
-  unsigned result;   // whose derivatives these are
-  MlirValue x[3], y; // the first operands and that result
+  MlirValue x[3], y; // the first operands and the first result
   MlirValue dy;      // the derivative by y
 } fe_step;
 
@@ -24,16 +23,17 @@ typedef struct fe_step {
 typedef MlirValue (*fe_write)(const fe_step *s);
 
 /// By operand; derivatives are then summed to the operand's shape, as operators
-/// broadcast. `all`: by any operand. `as`: the result once more, in operators
-/// with derivatives of their own; of the first `results` ones (0: of one).
+/// broadcast. `all`: by any operand. `as`: the first result once more, in
+/// operators with derivatives of their own. `as_all`: all results, those that
+/// stay null excepted; false: that is impossible.
 typedef struct fe_derivative {
   const char *op; // of the standard; NULL ends the table
   fe_write by[3];
   fe_write all, as;
-  unsigned results;
+  bool (*as_all)(const fe_step *s, MlirValue *y);
 } fe_derivative;
 extern const fe_derivative fe_d_basic[], fe_d_movement[], fe_d_window[],
-    fe_d_composed[], fe_d_linear[], fe_d_attention[];
+    fe_d_composed[], fe_d_linear[], fe_d_attention[], fe_d_recurrent[];
 
 //===-- Writing operators ---------------------------------------------------//
 

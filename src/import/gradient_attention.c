@@ -181,13 +181,13 @@ static MlirValue attended(const attention *a) {
   return fe_d_reshaped(s, fe_d_transposed(s, x, 4, perm), s->y);
 }
 
-static MlirValue as_attention(const fe_step *s) {
+static bool as_attention(const fe_step *s, MlirValue *y) {
   attention a = {.type = fe_d_type(s->x[Q])};
   fe_step in = *s;
   a.k = behind(s, PAST_K, in_heads(s, K, "kv_num_heads"));
   a.v = behind(s, PAST_V, in_heads(s, V, "kv_num_heads"));
-  if (s->result)
-    return s->result == 1 ? a.k : s->result == 2 ? a.v : (MlirValue){0};
+  y[1] = a.k;
+  y[2] = a.v;
   if (a.type == FE_F16 || a.type == FE_BF16)
     a.type = FE_F32;
   a.s = &in;
@@ -203,8 +203,9 @@ static MlirValue as_attention(const fe_step *s) {
   MlirValue past = fe_d_operand(s, PAST_K);
   if (!fe_is_null(past))
     a.past = fe_d_size_at(s, fe_d_one(s, "Shape", past), 2);
-  return in_type(s, attended(&a), fe_d_type(s->dy));
+  y[0] = in_type(s, attended(&a), fe_d_type(s->y));
+  return true;
 }
 
-const fe_derivative fe_d_attention[] = {
-    {"Attention", .as = as_attention, .results = 3}, {0}};
+const fe_derivative fe_d_attention[] = {{"Attention", .as_all = as_attention},
+                                        {0}};

@@ -32,6 +32,8 @@ typedef struct fe_rnn {
 FE_NODISCARD fe_status fe_rnn_parse(fe_ir *ir, fe_where where,
                                     MlirOperation attrs, fe_rnn_cell cell,
                                     fe_rnn *out);
+/// In small letters.
+const char *fe_rnn_function_name(const fe_rnn_function *f);
 MlirValue fe_rnn_apply(fe_ir *ir, const fe_rnn_function *f, MlirValue x);
 
 /// The operands in the type that is computed in, f32 or f64; null: absent.

@@ -89,6 +89,10 @@ static const struct {
 };
 enum { SIGMOID, TANH };
 
+const char *fe_rnn_function_name(const fe_rnn_function *f) {
+  return functions[f->function].name;
+}
+
 MlirValue fe_rnn_apply(fe_ir *ir, const fe_rnn_function *f, MlirValue x) {
   return functions[f->function].make(ir, x, number(ir, x, f->alpha),
                                      number(ir, x, f->beta));
