@@ -55,7 +55,7 @@ static const fe_op_row control_flow[] = {
      .types = "T=float",
      .limits =
          "not through sequences, values of a loop that "
-         "change their size, transforms, "
+         "change their size, STFT, "
          "DynamicQuantizeLinear, Det, Hardmax, Mod, Unique, Col2Im, "
          "RotaryEmbedding, what samples at computed places (GridSample, "
          "AffineGrid, DeformConv, RoiAlign), Resize that keeps the aspect "

@@ -280,7 +280,71 @@ static MlirValue d_dequantize(const fe_step *s) {
              : fe_d_cast(s, d, fe_d_type(s->x[1]));
 }
 
+//===-- DFT -----------------------------------------------------------------//
+
+/// Frequencies of a real signal stand for two, but for the first and, of an
+/// even length, the last.
+static MlirValue doubled(const fe_step *s, MlirValue v, MlirValue length,
+                         int64_t axis) {
+  fe_ir *ir = s->ir;
+  int64_t axes[FE_MAX_RANK];
+  unsigned n = 0;
+  MlirValue zero = fe_constant_scalar(ir, FE_I64, 0);
+  MlirValue one = fe_constant_scalar(ir, FE_I64, 1);
+  MlirValue two = fe_constant_scalar(ir, FE_I64, 2);
+  MlirValue end = fe_d_two(s, "Add", fe_d_two(s, "Div", length, two), one);
+  MlirValue k = fe_onnx1(ir, "Range", zero, end, one);
+  MlirValue once = fe_d_two(s, "Or", fe_d_two(s, "Equal", k, zero),
+                            fe_d_two(s, "Equal", fe_d_mul(s, k, two), length));
+  MlirValue by = fe_d_where(s, once, fe_d_number(s, 1), fe_d_number(s, 2));
+  for (int64_t i = axis + 1; i < (int64_t)fe_rank(v); i++)
+    axes[n++] = i - axis;
+  return fe_d_mul(s, v,
+                  fe_d_two(s, "Unsqueeze", by, fe_constant_i64s(ir, n, axes)));
+}
+
+/// The transposed map of a transform is the other one, but for the factor.
+static MlirValue d_dft(const fe_step *s) {
+  fe_ir *ir = s->ir;
+  bool inverse = fe_attr_i64(s->op, "inverse", 0);
+  bool half = fe_attr_i64(s->op, "onesided", 0);
+  int64_t axis = -2, rank = fe_rank(s->x[0]);
+  MlirValue given = fe_d_operand(s, 2), length = fe_d_operand(s, 1);
+  if (!fe_is_null(given) && fe_const_ints(ir, given, &axis, 1) != 1)
+    return (MlirValue){0};
+  axis += axis < 0 ? rank : 0;
+  MlirValue size = size_of(s, s->x[0], (unsigned)axis);
+  MlirValue none = fe_constant_i64s(ir, 0, NULL);
+  if (!fe_is_null(length)) {
+    length = fe_d_in_shape(s, fe_d_cast(s, length, FE_I64), none);
+  } else { // a onesided inverse cannot know whether it was odd
+    length = size;
+    if (inverse && half)
+      length =
+          fe_d_mul(s, fe_d_int(s, 2), fe_d_two(s, "Sub", size, fe_d_int(s, 1)));
+    length = fe_d_in_shape(s, length, none);
+  }
+  MlirValue many = fe_d_cast(s, length, fe_d_type(s->dy));
+  MlirValue in[3] = {s->dy, length,
+                     fe_constant_scalar(ir, FE_I64, (double)axis)};
+  MlirNamedAttribute how[2] = {fe_at_i64(ir, "inverse", !inverse),
+                               fe_at_i64(ir, "onesided", inverse && half)};
+  MlirValue v = fe_first(fe_onnx(ir, "DFT", 3, in, 1, 2, how));
+  if (inverse && half)
+    v = doubled(s, v, length, axis);
+  v = inverse ? fe_d_two(s, "Div", v, many) : fe_d_mul(s, v, many);
+  // Of a real signal the real part.
+  v = fe_onnx1(ir, "Slice", v, fe_d_int(s, 0),
+               size_of(s, s->x[0], (unsigned)rank - 1), fe_d_int(s, rank - 1));
+  MlirValue pads[2] = {fe_d_int(s, 0),
+                       fe_d_two(s, "Sub", size, size_of(s, v, (unsigned)axis))};
+  MlirValue to[4] = {v, fe_d_concat(s, 2, pads, 0), {0}, fe_d_int(s, axis)};
+  v = fe_first(fe_onnx(ir, "Pad", 4, to, 1, 0, NULL));
+  return fe_d_reshaped(s, v, s->x[0]);
+}
+
 const fe_derivative fe_d_linear[] = {
     {"Einsum", .all = d_einsum},
+    {"DFT", .by = {d_dft}},
     {"DequantizeLinear", .by = {NULL, d_dequantize}},
     {0}};

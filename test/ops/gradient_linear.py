@@ -1,5 +1,5 @@
 """Gradient of what is linear in an operand, against central differences in
-float64: Einsum, Resize that interpolates, DequantizeLinear."""
+float64: Einsum, Resize that interpolates, DequantizeLinear, DFT."""
 import numpy as np
 from harness import Family, helper
 
@@ -107,4 +107,29 @@ both = [node("QuantizeLinear", ["x", "s"], "q"),
 gradients.check(f, both, {"x": normal(3).astype(np.float32),
                           "s": np.float32(.3)}, ["x"],
                 forward=lambda d: np.zeros(3))
+# DFT: real and complex, both ways, one side of it, other lengths.
+def transformed(x, axis, n=None, inverse=0, onesided=0):
+    z = x[..., 0] + 1j * x[..., 1] if x.shape[-1] == 2 else x[..., 0]
+    if inverse and onesided:
+        return np.fft.irfft(z, n, axis)[..., None]
+    z = (np.fft.ifft if inverse else np.fft.fft)(z, n, axis)
+    if onesided:
+        z = np.take(z, range((n or x.shape[axis]) // 2 + 1), axis)
+    return np.stack([z.real, z.imag], -1)
+
+
+for shape, axis, n, how in (
+        ((2, 5, 1), 1, None, {}), ((2, 6, 1), 1, None, {"onesided": 1}),
+        ((2, 5, 1), 1, None, {"onesided": 1}), ((2, 4, 2), 1, None, {}),
+        ((2, 4, 2), 1, None, {"inverse": 1}), ((3, 2, 1), 0, 5, {}),
+        ((3, 4, 2), 1, 3, {"inverse": 1}), ((3, 5, 1), 1, 4, {"onesided": 1}),
+        ((2, 4, 2), 1, None, {"inverse": 1, "onesided": 1}),
+        ((2, 4, 2), 1, 7, {"inverse": 1, "onesided": 1}),
+        ((5, 2, 2), 0, 6, {"inverse": 1, "onesided": 1})):
+    number = lambda name, v: helper.make_node("Constant", [], [name],
+                                              value_int=v)
+    before = [number("axis", axis)] + ([number("n", n)] if n else [])
+    check("DFT", {"x": normal(*shape)}, before=before,
+          inputs=["x", "n" if n else "", "axis"],
+          forward=lambda d: transformed(d["x"], axis, n, **how), **how)
 f.done()
