@@ -56,9 +56,9 @@ static const fe_op_row control_flow[] = {
      .limits =
          "not through sequences, values of a loop that "
          "change their size, STFT, "
-         "DynamicQuantizeLinear, Det, Hardmax, Mod, Unique, Col2Im, "
+         "DynamicQuantizeLinear, Det, Unique, Col2Im, "
          "RotaryEmbedding, what samples at computed places (GridSample, "
-         "AffineGrid, DeformConv, RoiAlign), Resize that keeps the aspect "
+         "DeformConv, RoiAlign), Resize that keeps the aspect "
          "ratio but for nearest, MaxPool with storage_order, scatters by mul, "
          "max, min, updates of a ScatterND whose indices' last dim only the "
          "run knows, results after an operator's first (but for Attention, "

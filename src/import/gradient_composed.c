@@ -167,6 +167,13 @@ static MlirValue d_dropout(const fe_step *s) {
                     fe_d_number(s, 0));
 }
 
+/// Of both kinds: y = a - n * b, n in steps.
+static MlirValue d_mod(const fe_step *s) {
+  if (!s->operand)
+    return s->dy;
+  return fe_d_mul(s, s->dy, quotient(s, sub(s, s->y, s->x[0]), s->x[1]));
+}
+
 //===-- Reductions ----------------------------------------------------------//
 
 static MlirValue d_extreme(const fe_step *s) { // equal ones share
@@ -378,6 +385,8 @@ const fe_derivative fe_d_composed[] = {
     {"Ceil", .by = {d_zero}},
     {"Round", .by = {d_zero}},
     {"Sign", .by = {d_zero}},
+    {"Hardmax", .by = {d_zero}},
+    {"Mod", .all = d_mod},
     {"Asin", .by = {d_asin}},
     {"Acos", .by = {d_acos}},
     {"Atan", .by = {d_atan}},

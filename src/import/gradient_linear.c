@@ -280,6 +280,30 @@ static MlirValue d_dequantize(const fe_step *s) {
              : fe_d_cast(s, d, fe_d_type(s->x[1]));
 }
 
+//===-- AffineGrid ----------------------------------------------------------//
+
+/// The places by the matrix that leaves them where they are, each with a 1
+/// behind, are what theta is multiplied with.
+static MlirValue d_affine_grid(const fe_step *s) {
+  MlirNamedAttribute start = fe_at_i64(s->ir, "start", 1);
+  MlirValue shape = fe_first(fe_onnx(s->ir, "Shape", 1, s->x, 1, 1, &start));
+  MlirValue unit =
+      fe_d_one(s, "EyeLike", fe_d_two(s, "Expand", fe_d_number(s, 0), shape));
+  unit = fe_d_expanded(s, unit, s->x[0]);
+  MlirValue at = fe_d_again(s, 1, &unit);
+  if (fe_is_null(at))
+    return at;
+  MlirValue parts[3] = {size_of(s, at, 0), fe_d_int(s, -1),
+                        size_of(s, at, fe_rank(at) - 1)};
+  MlirValue rows = fe_d_concat(s, 3, parts, 0);
+  at = fe_d_in_shape(s, at, rows);
+  MlirValue one = fe_onnx1(s->ir, "Slice", at, fe_d_int(s, 0), fe_d_int(s, 1),
+                           fe_d_int(s, 2));
+  MlirValue both[2] = {at, fe_d_expanded(s, fe_d_number(s, 1), one)};
+  MlirValue dy = fe_d_flipped(s, fe_d_in_shape(s, s->dy, rows));
+  return fe_d_two(s, "MatMul", dy, fe_d_concat(s, 2, both, 2));
+}
+
 //===-- DFT -----------------------------------------------------------------//
 
 /// Frequencies of a real signal stand for two, but for the first and, of an
@@ -346,5 +370,6 @@ static MlirValue d_dft(const fe_step *s) {
 const fe_derivative fe_d_linear[] = {
     {"Einsum", .all = d_einsum},
     {"DFT", .by = {d_dft}},
+    {"AffineGrid", .by = {d_affine_grid}},
     {"DequantizeLinear", .by = {NULL, d_dequantize}},
     {0}};

@@ -168,6 +168,9 @@ check("Clip", {"x": normal(3, 5), "high": np.array(.3)},
       inputs=["x", "", "high"])
 
 # Reductions.
+check("Mod", {"x": 5 * normal(3, 5), "by": np.array([[.7], [-1.3], [2.1]])},
+      fmod=1)
+check("Hardmax", {"x": normal(3, 5)}, axis=1)
 x = {"x": normal(2, 3, 4)}
 for op in ("ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
            "ReduceSumSquare", "ReduceLogSumExp"):

@@ -1,5 +1,6 @@
 """Gradient of what is linear in an operand, against central differences in
-float64: Einsum, Resize that interpolates, DequantizeLinear, DFT."""
+float64: Einsum, Resize that interpolates, DequantizeLinear, DFT,
+AffineGrid."""
 import numpy as np
 from harness import Family, helper
 
@@ -132,4 +133,21 @@ for shape, axis, n, how in (
     check("DFT", {"x": normal(*shape)}, before=before,
           inputs=["x", "n" if n else "", "axis"],
           forward=lambda d: transformed(d["x"], axis, n, **how), **how)
+# AffineGrid, in two and three dims (the reference computes it in float32).
+def placed(theta, sizes, corners):
+    ends = [np.linspace(-1, 1, n) if corners else (2 * np.arange(n) + 1) / n - 1
+            for n in sizes]
+    at = np.stack([*np.meshgrid(*ends, indexing="ij")][::-1]
+                  + [np.ones(sizes)], -1)
+    return np.einsum("nij,...j->n...i", theta, at)
+
+
+for size in [2, 3, 4, 5], [1, 2, 2, 3, 4]:
+    dims = len(size) - 2
+    for corners in 0, 1:
+        check("AffineGrid", {"theta": normal(size[0], dims, dims + 1)},
+              before=[helper.make_node("Constant", [], ["size"],
+                                       value_ints=size)],
+              inputs=["theta", "size"], align_corners=corners,
+              forward=lambda d: placed(d["theta"], size[2:], corners))
 f.done()
