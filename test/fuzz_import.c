@@ -5,13 +5,16 @@
 //
 //   fuzz_import [-n RUNS] [-s SEED] [-1 RUN] [-p PHASE] [-t SECONDS] MODEL...
 //
-// Damages each model in turn, deterministically from the seed, and imports it:
-// whatever comes out, a refusal must have said why, and a module must print.
-// A crash, a run of more than 10 seconds (-t) of the processor or a memory
-// above 2 GiB ends the program; the number of the run is printed, and `-1`
-// repeats that one alone (`-d FILE` with it writes the damaged model). With `-p`, what imports goes
-// on through the phases up to that one (`emit`: until it could be run). Models
-// with control flow and functions are built in, see seeds below.
+// Damages each model in turn, deterministically from the seed, and imports it.
+// Every second time bytes are damaged, which mostly makes no model; else
+// fields: what comes out can be read, but numbers, names and types in it are
+// wrong. Whatever comes out, a refusal must have said why, and a module must
+// print. A crash, a run of more than 10 seconds (-t) of the processor or a
+// memory above 2 GiB ends the program; the number of the run is printed, and
+// `-1` repeats that one alone (`-d FILE` with it writes the damaged model).
+// With `-p`, what imports goes on through the phases up to that one (`emit`:
+// until it could be run). Models with control flow and functions are built in,
+// see seeds below.
 //
 //===----------------------------------------------------------------------===//
 #include "onnx_writer.h"
@@ -146,7 +149,7 @@ static size_t position(uint64_t *r, size_t size) {
 }
 
 /// Room for the largest model and what is spliced into it.
-static uint8_t *work;
+static uint8_t *work, *spare;
 static size_t room;
 
 static size_t damage(uint64_t *r, const model *models, size_t n, size_t which) {
@@ -201,7 +204,190 @@ static size_t damage(uint64_t *r, const model *models, size_t n, size_t which) {
   return size;
 }
 
+//===-- Damage of fields -----------------------------------------------------//
+
+/// A field of a message: its number and wire type come first.
+typedef struct field {
+  const uint8_t *at, *body, *end;
+  unsigned wire; // 0 varint, 1 of 8 bytes, 2 with a length, 5 of 4 bytes
+} field;
+
+static bool read_varint(const uint8_t **p, const uint8_t *end, uint64_t *out) {
+  *out = 0;
+  for (unsigned shift = 0; *p < end && shift < 64; shift += 7) {
+    uint8_t byte = *(*p)++;
+    *out |= (uint64_t)(byte & 0x7f) << shift;
+    if (byte < 0x80)
+      return true;
+  }
+  return false;
+}
+
+static uint8_t *write_varint(uint8_t *out, uint64_t v) {
+  for (; v > 0x7f; v >>= 7)
+    *out++ = (uint8_t)(v | 0x80);
+  *out++ = (uint8_t)v;
+  return out;
+}
+
+static bool read_field(const uint8_t **p, const uint8_t *end, field *f) {
+  uint64_t tag, size = 0;
+  f->at = *p;
+  if (!read_varint(p, end, &tag) || tag >> 3 == 0 || tag >> 3 > 100)
+    return false;
+  f->wire = tag & 7;
+  f->body = *p;
+  if (f->wire == 0)
+    return read_varint(p, end, &size) && (f->end = *p, true);
+  if (f->wire == 2) {
+    if (!read_varint(p, end, &size))
+      return false;
+    f->body = *p;
+  } else if (f->wire == 1 || f->wire == 5)
+    size = f->wire == 1 ? 8 : 4;
+  else
+    return false;
+  if (size > (uint64_t)(end - *p))
+    return false;
+  f->end = *p += size;
+  return true;
+}
+
+enum { MAX_FIELDS = 1 << 14, MAX_DEPTH = 16 };
+static field fields[MAX_FIELDS];
+
+/// Appends the fields of a message and of those in it; false, and none: the
+/// bytes are no message.
+static bool find_fields(const uint8_t *at, const uint8_t *end, size_t *n,
+                        int depth) {
+  size_t first = *n;
+  field f;
+  for (const uint8_t *p = at; p < end;)
+    if (!read_field(&p, end, &f)) {
+      *n = first;
+      return false;
+    }
+  for (const uint8_t *p = at; p < end && *n < MAX_FIELDS;) {
+    read_field(&p, end, &f);
+    fields[(*n)++] = f;
+    if (f.wire == 2 && depth < MAX_DEPTH)
+      find_fields(f.body, f.end, n, depth + 1);
+  }
+  return true;
+}
+
+static uint8_t *copy(uint8_t *out, const uint8_t *at, const uint8_t *end) {
+  memcpy(out, at, (size_t)(end - at));
+  return out + (end - at);
+}
+
+static uint64_t odd_number(uint64_t *r, uint64_t old) {
+  static const uint64_t odd[] = {
+      0,         1,          2,          3,          (uint64_t)-1, (uint64_t)-2,
+      INT64_MAX, INT64_MIN,  INT32_MAX,  UINT32_MAX, 1u << 31,     1ull << 32,
+      1 << 16,   1ull << 40, 1ull << 61, 7};
+  switch (below(r, 4)) {
+  case 0:
+    return old + 1;
+  case 1:
+    return old - 1;
+  case 2:
+    return below(r, 30); // a type, an axis
+  default:
+    return odd[below(r, FE_COUNT(odd))];
+  }
+}
+
+/// The field, changed or replaced by what is in another of its kind.
+static uint8_t *write_changed(uint64_t *r, const field *f, const field *other,
+                              uint8_t *out) {
+  static const uint32_t floats[] = {0,          0x80000000, 0x7f800000,
+                                    0xff800000, 0x7fc00000, 0xbf800000,
+                                    0x7f7fffff, 0x00000001, 0x4f000000};
+  const uint8_t *p = f->body;
+  uint64_t value;
+  switch (below(r, 6)) {
+  case 0: // gone
+    return out;
+  case 1: // twice
+    return copy(copy(out, f->at, f->end), f->at, f->end);
+  case 2:
+    if (f->wire == other->wire) {
+      const uint8_t *tag = f->at;
+      read_varint(&tag, f->end, &value);
+      out = copy(out, f->at, tag);
+      tag = other->at;
+      read_varint(&tag, other->end, &value);
+      return copy(out, tag, other->end);
+    }
+    break;
+  }
+  out = copy(out, f->at, f->body);
+  if (f->wire == 0) {
+    read_varint(&p, f->end, &value);
+    return write_varint(out, odd_number(r, value));
+  }
+  copy(out, f->body, f->end);
+  size_t size = (size_t)(f->end - f->body);
+  if (f->wire == 5)
+    memcpy(out, &floats[below(r, FE_COUNT(floats))], 4);
+  else if (size)
+    out[below(r, size)] ^= (uint8_t)(1u << below(r, 8));
+  return out + size;
+}
+
+/// The message with its field `f`, or one in a message in it, changed.
+static uint8_t *write_message(uint64_t *r, const uint8_t *at,
+                              const uint8_t *end, const field *f,
+                              const field *other, uint8_t *out) {
+  field g;
+  for (const uint8_t *p = at; p < end;) {
+    read_field(&p, end, &g);
+    if (g.at == f->at)
+      out = write_changed(r, f, other, out);
+    else if (g.at < f->at && f->at < g.end) {
+      const uint8_t *tag = g.at;
+      uint64_t value;
+      read_varint(&tag, g.end, &value);
+      out = copy(out, g.at, tag);
+      enum { LENGTH = 10 };
+      uint8_t *body = out + LENGTH;
+      size_t size =
+          (size_t)(write_message(r, g.body, g.end, f, other, body) - body);
+      out = write_varint(out, size);
+      memmove(out, body, size);
+      out += size;
+    } else
+      out = copy(out, g.at, g.end);
+  }
+  return out;
+}
+
+static size_t damage_fields(uint64_t *r, const model *m) {
+  size_t size = m->size;
+  memcpy(work, m->data, size);
+  for (size_t k = 1 + below(r, 1 + below(r, 3)); k > 0; k--) {
+    size_t n = 0;
+    find_fields(work, work + size, &n, 0);
+    if (!n)
+      break;
+    const field *f = &fields[below(r, n)], *other = &fields[below(r, n)];
+    for (int i = 0; i < 20 && other->wire != f->wire; i++)
+      other = &fields[below(r, n)];
+    size_t more = (size_t)(f->end - f->at) + (size_t)(other->end - other->at);
+    if (size + more + 10 * MAX_DEPTH > room)
+      continue;
+    size =
+        (size_t)(write_message(r, work, work + size, f, other, spare) - spare);
+    memcpy(work, spare, size);
+  }
+  return size;
+}
+
 //===-- Running -------------------------------------------------------------//
+
+/// The number of the run, for messages and the signal handler.
+static volatile sig_atomic_t current;
 
 static void receive(void *user, const fe_diag *diag) {
   if (diag->severity == FE_SEV_INTERNAL)
@@ -214,7 +400,7 @@ static void count_error(void *user, const ferrule_diagnostic *d) {
   counts[0] += d->severity >= FERRULE_ERROR;
   counts[1] += d->severity == FERRULE_BUG;
   if (d->severity == FERRULE_BUG)
-    fprintf(stderr, "internal: %s\n", d->message);
+    fprintf(stderr, "run %ld: internal: %s\n", (long)current, d->message);
 }
 
 /// The whole way to code in this process. Gives the internal errors.
@@ -282,9 +468,6 @@ static bool memory_is_fine(size_t run) {
   return false;
 }
 
-/// The number of the run, for the signal handler.
-static volatile sig_atomic_t current;
-
 static void too_slow(int signal) {
   (void)signal;
   char text[] = "run ........: too slow\n";
@@ -348,7 +531,8 @@ int main(int argc, char **argv) {
     room = room > models[i].size ? room : models[i].size;
   room += 4096;
   work = malloc(room);
-  if (!work)
+  spare = malloc(room);
+  if (!work || !spare)
     return 2;
   signal(SIGPROF, too_slow);
   bool good = true;
@@ -366,7 +550,9 @@ int main(int argc, char **argv) {
     if (only != SIZE_MAX && run != only)
       continue;
     uint64_t r = seed * 0x100000001b3 + run;
-    size_t size = damage(&r, models, n, run % n);
+    size_t which = run % n;
+    size_t size = run / n % 2 ? damage_fields(&r, &models[which])
+                              : damage(&r, models, n, which);
     if (dump_path)
       dump(dump_path, size);
     current = (sig_atomic_t)run;
@@ -382,6 +568,7 @@ int main(int argc, char **argv) {
          run, n, modules, internal);
   mlirContextDestroy(ctx);
   free(work);
+  free(spare);
   fe_arena_destroy(arena);
   return good && !internal ? 0 : 1;
 }
