@@ -8,7 +8,9 @@ larger of |want| and the scale:
 | `exact`    |     0 |                                                |
 | `function` |     8 | 1/64: near zero the error is an absolute one   |
 | `cancel`   |     8 | 1: a difference of numbers near one            |
-| `sum`      |    32 | the largest number of the inputs and the result|
+| `sum`      |    32 | the largest number of the inputs and the result, |
+|            |       | sqrt(n) / 16 of it where an input has n elements |
+|            |       | and more than 256: partial sums are larger      |
 | `slope`    |    32 | the same; the reference has 28 bits            |
 
 Halves are the single-precision result rounded once: two units of theirs.

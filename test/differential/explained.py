@@ -73,6 +73,13 @@ def part_of_a_size(case, message):
                                               b"align_corners")
 
 
+def negative_axes(case, message):
+    given = case.attributes()
+    return "shape [" in message and "ONNX Runtime" in message and min(
+        given.get("axes", (0,))) < 0 and given.get("keep_aspect_ratio_policy") \
+        in (b"not_larger", b"not_smaller")
+
+
 def empty_axes(case, message):
     return len(case.values) > 1 and case.values[1].array.size == 0
 
@@ -106,6 +113,20 @@ RULES = [
          ("the formula",)),
     Rule(("LRN",), "onnx: f64 in f32, and other neighbours when their number is "
          "even", ("the formula",)),
+    Rule(("LayerNormalization",), "ONNX Runtime computes f64 less exactly where "
+         "numbers are nearly equal", ("the formula",), of_type(T.DOUBLE)),
+    Rule(("GroupNormalization",), "ONNX Runtime loses digits where numbers are nearly "
+         "equal", ("the formula",), of_type(T.DOUBLE)),
+    Rule(("Gemm",), "onnx forgets beta where nothing is broadcast",
+         ("the formula",), lambda case, message: case.opset < 7),
+    Rule(("ReduceMean",), "the mean of no integers: 0; onnx casts NaN", (),
+         both(of_type(T.INT32, T.INT64, T.UINT32, T.UINT64),
+              lambda case, message: 0 in case.values[0].array.shape)),
+    Rule(("com.microsoft.FusedMatMul", "com.microsoft.TransposeMatMul"),
+         "ONNX Runtime multiplies other elements where the second operand has one dim",
+         ("the formula",), lambda case, message: case.values[1].array.ndim == 1),
+    Rule(("Resize",), "ONNX Runtime keeps the aspect ratio of axes that are not "
+         "negative only", (), negative_axes),
     Rule((), "made for another opset by onnx's converter", ("onnx",),
          lambda case, message: "says converted" in message),
     Rule(("GlobalMaxPool",), "onnx gives another shape", ("the formula",)),

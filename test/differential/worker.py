@@ -79,7 +79,8 @@ def compared(case, want, found, single=False):
         if kind in "fVc" and a.size:
             with np.errstate(all="ignore"):
                 x = np.abs(a if kind == "c" else a.astype(np.float64))
-            largest = max(largest, x[np.isfinite(x)].max(initial=0))
+            most = x[np.isfinite(x)].max(initial=0)
+            largest = max(largest, most * max(1, a.size**.5 / 16))
 
     def differ(g, w):
         if isinstance(w, list) or w is None or g is None:

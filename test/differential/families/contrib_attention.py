@@ -145,14 +145,15 @@ def masked(d):
                           declared=[result] * 2, outputs=[1, 0, 0, 1])))
     past, room = d.integer(1, 5), d.integer(1, 4)
     mask = mask_of(d, batch, 1, past + 1, "keys")
-    added = small(d, t, d.pick(1, batch), heads, 1, past + 1) \
-        if d.chance(.3) else None
     buffers = [small(d, t, batch, heads, past + room, size) for _ in range(2)]
     bias = small(d, t, 3 * hidden) if d.chance(.5) else None
     q, k, v = (small(d, t, batch, 1, hidden) for _ in range(3))
     beams, width = None, None
     if d.chance(.4):
         beams, width = beams_of(d, batch, past + room)
+    # With beams ONNX Runtime adds what the first row has to all.
+    added = small(d, t, 1 if beams else d.pick(1, batch), heads, 1, past + 1) \
+        if d.chance(.3) else None
     return d.node([q, k, v, mask, added, *buffers, d.given(np.array([past]),
                    T.INT32), width, beams, bias], **(scores or dict(outputs=3)),
                   past_present_share_buffer=1, **how)

@@ -41,7 +41,7 @@ def reshape(d):
             for k in range(min(len(to), len(shape))):
                 if to[k] == shape[k] and d.chance(.5):
                     to[k] = 0
-        if to == [1] and d.chance(.5):
+        if to == [1] and d.chance(.5) and "shape" not in d.attributes:
             to = []
     if "shape" in d.attributes:
         return node(d, [x], shape=to)

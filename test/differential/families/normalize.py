@@ -32,6 +32,14 @@ def instance(d):
                   epsilon=d.pick(None, 1e-3))
 
 
+def normalized(x, axes, epsilon):
+    """Exactly; epsilon: an attribute, None: 1e-5."""
+    x = x.astype(np.longdouble)
+    x = x - x.mean(axes, keepdims=True)
+    epsilon = np.float32(1e-5 if epsilon is None else epsilon)
+    return x / np.sqrt((x * x).mean(axes, keepdims=True) + epsilon)
+
+
 def group(d):
     t = d.type()
     groups, each = d.integer(1, 4), d.integer(1, 4)
@@ -41,9 +49,17 @@ def group(d):
     given = {}
     if d.version >= 21 and t != T.DOUBLE:
         given["stash_type"] = d.pick(None, 1)
+    epsilon = d.pick(None, 1e-3)
+
+    def formula(x, scale, bias):
+        parts = x.reshape(x.shape[0], groups, -1)
+        y = normalized(parts, 2, epsilon).reshape(x.shape)
+        scale, bias = (np.repeat(v, x.shape[1] // c)[(...,) + (None,) * len(
+            rest)] for v in (scale, bias))
+        return (y * scale + bias).astype(np.float64)
     return d.node([x, d.tensor(t, [c], .5, 2), d.tensor(t, [c], -1, 1)],
-                  spread="sum", num_groups=groups, epsilon=d.pick(None, 1e-3),
-                  **given)
+                  spread="sum", num_groups=groups, epsilon=epsilon,
+                  formula=formula if t == T.DOUBLE else None, **given)
 
 
 def layer(d):
@@ -59,9 +75,16 @@ def layer(d):
     b = d.tensor(t, part, -1, 1) if d.chance(.6) and \
         d.op == "LayerNormalization" else None
     more = d.op == "LayerNormalization" and d.chance(.3)
+    epsilon = d.pick(None, 1e-3)
+
+    def formula(x, scale, bias=0):
+        axes = tuple(range(axis % x.ndim, x.ndim))
+        y = normalized(x, axes, epsilon) * scale + bias
+        return y.astype(np.float64)
+    exact = d.op == "LayerNormalization" and t == T.DOUBLE and not more
     return d.node([x, scale, b], spread="sum", outputs=3 if more else 1,
-                  axis=None if axis == -1 else axis,
-                  epsilon=d.pick(None, 1e-3))
+                  axis=None if axis == -1 else axis, epsilon=epsilon,
+                  formula=formula if exact else None)
 
 
 def local(d):

@@ -62,10 +62,18 @@ def gemm(d):
         if d.version < 11 or d.chance(.7) else None
     whole = t not in FLOATS
     scale = lambda: d.pick(None, 2.0 if whole else d.number(-2, 2))
+    alpha, beta = scale(), scale()
+
+    def formula(c, a, b):  # as they are drawn
+        a, b = a.T if ta else a, b.T if tb else b
+        return np.float32(1 if alpha is None else alpha) * (a @ b) + \
+            np.float32(1 if beta is None else beta) * c
     return d.node([d.tensor(t, a, *domain, special=0),
                    d.tensor(t, b, *domain, special=0), c],
-                  spread="sum", transA=ta, transB=tb, alpha=scale(),
-                  beta=scale(), broadcast=broadcast)
+                  spread="sum", transA=ta, transB=tb, alpha=alpha,
+                  beta=beta, broadcast=broadcast,
+                  # onnx forgets beta where nothing is broadcast.
+                  formula=formula if d.version < 7 else None)
 
 
 def einsum(d):
