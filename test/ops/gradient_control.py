@@ -1,5 +1,5 @@
-"""Gradient through If, Loop and Scan, against central differences of ONNX Runtime
-in float64 (onnx's reference stacks wrongly)."""
+"""Gradient through If, Loop and Scan, against central differences of ONNX
+Runtime in float64 (onnx's reference stacks wrongly)."""
 import numpy as np
 import onnx
 import onnxruntime
@@ -138,7 +138,8 @@ inner = scan([node("Mul", ["g", "v"], "g1"), node("Sin", ["g1"], "r")],
              ["g", "v"], ["g1", "r"], 1)
 outer = scan([inner(["h", "row"], ["h1", "rs"])], ["h", "row"], ["h1", "rs"], 1)
 check([outer(["h0", "xs"], ["h", "all"]),
-       node("ReduceSumSquare", ["all"], "a", keepdims=0), node("Mul", ["h", "a"])],
+       node("ReduceSumSquare", ["all"], "a", keepdims=0),
+       node("Mul", ["h", "a"])],
       {"h0": normal(), "xs": normal(3, 4)})
 # An If within a loop.
 turn = scan([node("Greater", ["x", "nil"], "c"), choose,
@@ -150,7 +151,8 @@ check([constant("nil", 0., F64), turn(["h0", "xs"], ["h", "o"]),
 
 # The second derivative: of x^5 by a loop.
 power = graph([node("Mul", ["h", "x"], "h1"), node("Identity", ["go"], "on")],
-              [value("i", I64, []), value("go", BOOL, []), value("h", F64, [4])],
+              [value("i", I64, []), value("go", BOOL, []),
+               value("h", F64, [4])],
               [value("on", BOOL, []), value("h1", F64, [4])])
 feeds = {"x": normal(4)}
 model = model_of([constant("n", 4),
