@@ -65,6 +65,21 @@ static fe_status infer_as(fe_infer *f, const roles *r, fe_dtype type) {
                             "the bias must have one dimension of the "
                             "number of filters");
   }
+  const int parameters[] = {r->x_zero,  r->w_zero,  r->x_scale,
+                            r->w_scale, r->y_scale, r->y_zero};
+  for (unsigned i = 0; i < FE_COUNT(parameters); ++i) {
+    int k = parameters[i];
+    fe_dims p;
+    if (k < 0 || (unsigned)k >= f->n_in || fe_is_null(f->in[k]))
+      continue;
+    if (fe_in_dims(f, (unsigned)k, &p))
+      return FE_FAILED;
+    if (p.rank > 1)
+      return fe_infer_error(f, NULL,
+                            "input %d must be a number or a list: of rank 0 "
+                            "or 1, not %u",
+                            k, p.rank);
+  }
   out = (fe_dims){.rank = x.rank, .d = {x.d[0], w.d[0]}};
   for (unsigned i = 0; i < win.n; ++i)
     if (fe_sliding_out(f, &win, i, x.d[2 + i], &out.d[2 + i]))

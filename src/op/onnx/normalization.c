@@ -32,6 +32,9 @@ static fe_status infer_normalization(fe_infer *f) {
       return FE_FAILED;
     if (both.rank != d.rank)
       return fe_infer_error(f, NULL, "a parameter has a larger rank than X");
+    for (unsigned k = 0; k < d.rank; ++k)
+      if (fe_dim_static(d.d[k]) == 1 && fe_dim_static(both.d[k]) != 1)
+        return fe_infer_error(f, NULL, "a parameter is larger than X");
   }
   bool is_layer = !strcmp(f->row->name, "LayerNormalization");
   fe_out_tensor(f, 0, fe_in_dtype(f, is_layer ? 0 : 1), &d);

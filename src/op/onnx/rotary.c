@@ -24,6 +24,11 @@ static fe_status infer_rotary(fe_infer *f) {
                           "X must have rank 4, or rank 3 and num_heads");
   bool has_ids = f->n_in > POSITIONS && !fe_is_null(f->in[POSITIONS]);
   unsigned rank = has_ids ? 2 : 3;
+  fe_dims ids;
+  if (has_ids && fe_in_dims(f, POSITIONS, &ids))
+    return FE_FAILED;
+  if (has_ids && ids.rank != 2)
+    return fe_infer_error(f, NULL, "position_ids must have rank 2");
   if (c.rank != rank || s.rank != rank)
     return fe_infer_error(f, NULL, "cos_cache and sin_cache must have rank %u",
                           rank);

@@ -216,11 +216,16 @@ static fe_status infer_slice(fe_infer *f) {
   bool bad_axis;
   if (fe_in_dims(f, 0, &in))
     return FE_FAILED;
-  fe_dims n;
-  if (fe_in_dims(f, 1, &n))
-    return FE_FAILED;
-  if (n.rank != 1)
-    return fe_infer_error(f, NULL, "starts and ends must be lists");
+  for (unsigned i = 1; i < f->n_in; ++i) {
+    fe_dims n;
+    if (fe_is_null(f->in[i]))
+      continue;
+    if (fe_in_dims(f, i, &n))
+      return FE_FAILED;
+    if (n.rank != 1)
+      return fe_infer_error(f, NULL,
+                            "starts, ends, axes and steps must be lists");
+  }
   bool known = ranges_of(f->ir, f->n_in, f->in, in.rank, r, &bad_axis);
   if (bad_axis)
     return fe_infer_error(
