@@ -25,6 +25,8 @@ LINEAR = [byte(1, 1, 4, 4), one(), byte(), byte(2, 1, 3, 3), one(2), byte(2),
 # Inputs, by number, and shapes that they cannot have.
 for op, inputs, wrong in [
         ("Slice", SLICE, {k: [(), (1, 1)] for k in (1, 2, 3, 4)}),
+        ("ReduceSum", [x, number(0)], {1: [(1, 1)]}),
+        ("ReduceMax", [x, number(0)], {1: [(1, 1)]}),
         ("RotaryEmbedding", ROTARY, {3: [(3,), (1, 1, 3)]}),
         ("QLinearConv", LINEAR,
          {k: [(1, 1)] if k not in (4, 5) else [(1, 2), (2, 1)]
@@ -39,4 +41,8 @@ for op, inputs, wrong in [
                 f.refused(op, bad, opset=23, constants=constants)
             if op != "LayerNormalization":  # of which sizes are, not ranks
                 f.refused(op, bad, opset=23, dynamic=True)
+for shape in ((1, 1), (1, 1, 1)):
+    for constants in ((), (1,)):
+        f.refused("TopK", [x, np.ones(shape, np.int64)], outputs=2,
+                  constants=constants)
 f.done()

@@ -117,12 +117,14 @@ static fe_status lower_arg(fe_lower *l) {
 //===-- TopK ----------------------------------------------------------------//
 
 static fe_status infer_topk(fe_infer *f) {
-  fe_dims d;
+  fe_dims d, list;
   fe_contents k;
   unsigned axis;
-  if (fe_in_dims(f, 0, &d) ||
+  if (fe_in_dims(f, 0, &d) || fe_in_dims(f, 1, &list) ||
       fe_axis(f, fe_attr_i64(f->attrs, "axis", -1), d.rank, &axis))
     return FE_FAILED;
+  if (list.rank > 1)
+    return fe_infer_error(f, NULL, "K must be a list of one number");
   int64_t n = fe_dim_static(d.d[axis]);
   bool known = fe_contents_of(f->ir, f->in[1], &k) && k.n == 1;
   MlirAffineExpr wanted = known ? k.at[0] : fe_fresh_dim(f);

@@ -201,6 +201,11 @@ static fe_status infer_reduce(fe_infer *f) {
     return FE_FAILED;
   bool keep = fe_attr_i64(f->attrs, "keepdims", 1);
   MlirValue operand = f->n_in > 1 ? f->in[1] : (MlirValue){0};
+  fe_dims list = {0};
+  if (!fe_is_null(operand) && fe_in_dims(f, 1, &list))
+    return FE_FAILED;
+  if (list.rank > 1)
+    return fe_infer_error(f, NULL, "the axes must be a list");
   which w = axes_of(ir, f->attrs, operand, axes, &n);
   if (w == UNKNOWN) {
     if (n == FE_DYN && !keep)
