@@ -55,7 +55,7 @@ function(embed_runtime file)
   set(out ${generated_dir}/runtime_${stem}.c)
   # What asks the processor is for that processor, wherever it is compiled.
   set(kind "")
-  if(stem STREQUAL "dispatch")
+  if(stem MATCHES "^(amx|dispatch)$")
     set(kind --target=x86_64-pc-linux-gnu)
   endif()
   add_custom_command(

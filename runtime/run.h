@@ -105,6 +105,9 @@ static inline bool fe_rt_same_text(const ferrule_string *a,
          (!a->size || !memcmp(a->data, b->data, (size_t)a->size));
 }
 
+/// Asks the system for the tiles of AMX; 0: this process may not use them.
+int32_t fe_rt_amx_allow(void);
+
 /// Set-up and clean-up around `main`. The first is for models that never call
 /// fe_rt_alloc: without an allocator in the options an output's data must not
 /// be NULL. The second falls back to malloc and free.

@@ -36,7 +36,8 @@ static bool is_call_of(MlirOperation op, const char *name) {
 /// Calls of the runtime, but for those that never allocate.
 static bool takes_memory(MlirOperation op) {
   static const char *const modest[] = {"fe_rt_parallel", "fe_rt_profile",
-                                       "fe_rt_free", "fe_rt_output"};
+                                       "fe_rt_free", "fe_rt_output",
+                                       "fe_rt_amx_allow"};
   if (!fe_op_is(op, "llvm.call"))
     return false;
   for (size_t i = 0; i < FE_COUNT(modest); ++i)

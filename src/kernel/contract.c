@@ -31,6 +31,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kernel/contract.h"
+#include "kernel/amx.h"
 
 #include <string.h>
 
@@ -294,6 +295,12 @@ static void finish(fe_contract *c, const fe_tile_place *p, tile *t) {
                    place_row, &r);
 }
 
+void fe_contract_finish_row(fe_contract *c, const fe_tile_place *p,
+                            MlirValue row, MlirValue *sums) {
+  tile t = {.height = 1, .vectors = p->vectors, .row = row, .acc = sums};
+  finish(c, p, &t);
+}
+
 static void emit_tile(fe_contract *c, const fe_tile_place *p, unsigned height,
                       MlirValue row, MlirValue number) {
   fe_ir *ir = c->g.ir;
@@ -342,8 +349,10 @@ static void one_tile(void *user, unsigned height, MlirValue row,
 
 //===-- Items ---------------------------------------------------------------//
 
-/// Elements that wait between blocks of K, of one item.
+/// Elements that wait between blocks of K, of one item; or of tiles of AMX.
 static int64_t waiting_size(const fe_contract *c) {
+  if (c->tiles)
+    return c->p.rows * c->width;
   return fe_tiles_most(c->p.rows, c->p.row_block) * c->p.rows * c->width;
 }
 
@@ -393,6 +402,10 @@ static void all_of_k(fe_contract *c, fe_tile_place *p) {
     fe_contract_copy_b(c, p);
     p->b_memref = c->scratch;
     p->b_start = zero;
+  }
+  if (c->tiles) {
+    fe_contract_tiles(c, p);
+    return;
   }
   tile_user u = {c, p};
   fe_tiles(ir, c->p.rows, p->static_rows, p->rows, one_tile, &u);
@@ -696,7 +709,7 @@ static void allocate(fe_contract *c) {
     MlirType elem = c->dots ? ir->bf16 : c->elem;
     c->scratch = fe_alloca(ir, fe_memref_type(ir, elem, 1, &size));
   }
-  if (c->p.k_block) {
+  if (c->p.k_block || c->tiles) {
     int64_t size = waiting_size(c) * c->p.items;
     c->waiting = fe_alloca(ir, fe_memref_type(ir, c->elem, 1, &size));
   }
@@ -721,20 +734,26 @@ static void set_extent(fe_contract *c) {
   const char *plan = fe_contract_explain(ir->arena, &c->p);
   if (c->fixed)
     plan = fe_printf(ir->arena, "%s in 24 bits", plan);
-  fe_gen_explain(g, c->dots ? "dot products" : fe_dot_explain(c->dot), plan);
+  if (c->tiles)
+    fe_contract_explain_tiles(c);
+  else
+    fe_gen_explain(g, c->dots ? "dot products" : fe_dot_explain(c->dot), plan);
   // What is not whole tiles makes all of them a little lower.
   int64_t height = c->p.rows, tiles = (c->p.row_block + height - 1) / height;
   if (c->m != FE_DYN && tiles && c->m % c->p.row_block == 0)
     height = c->p.row_block / tiles;
   int64_t vectors =
       (int64_t)c->p.vectors * (several_panels(c) ? c->p.panels : 1);
-  fe_gen_tile(g, (fe_cost_tile){.rows = height,
-                                .vectors = vectors,
-                                .steps = c->p.k_block     ? c->p.k_block
-                                         : c->k == FE_DYN ? 0
-                                                          : c->k,
-                                .extra = height * vectors + FE_TILE_CYCLES,
-                                .products = c->dots ? 2 : 1});
+  if (c->tiles)
+    fe_contract_tile_cost(c);
+  else
+    fe_gen_tile(g, (fe_cost_tile){.rows = height,
+                                  .vectors = vectors,
+                                  .steps = c->p.k_block     ? c->p.k_block
+                                           : c->k == FE_DYN ? 0
+                                                            : c->k,
+                                  .extra = height * vectors + FE_TILE_CYCLES,
+                                  .products = c->dots ? 2 : 1});
   MlirAffineExpr cost = fe_dim_mul(fe_dim_mul(rows, k), width);
   fe_gen_end(g, count, fe_dim_mul(cost, fe_dim_const(g->ir, 2)));
 }
@@ -747,6 +766,8 @@ static fe_status schedule(fe_contract *c) {
       {"rows", &rows}, {"row_block", &row_block}, {"k_block", &k_block}};
   if (fe_schedule(&c->g, FE_COUNT(knobs), knobs) != FE_OK)
     return FE_FAILED;
+  if (c->tiles && (rows != c->p.rows || k_block))
+    return fe_schedule_refuse(&c->g, "tiles of AMX have 32 rows, and all of K");
   if (c->m == FE_DYN || row_block < c->m)
     row_block = (row_block + rows - 1) / rows * rows;
   if (c->m > 0 && row_block > c->m)
@@ -790,6 +811,9 @@ fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
   if (copied && c.form == FE_B_PANELS && c.m == FE_DYN)
     c.p.panels = 4; // as where nothing is copied; see few_rows
   c.width = (int64_t)c.p.vectors * c.p.lanes;
+  c.tiles = fe_contract_takes_tiles(&c);
+  if (c.tiles)
+    fe_contract_plan_tiles(&c);
   if (schedule(&c) != FE_OK)
     return fe_gen_abandon(&c.g);
   MlirValue b = c.g.arg[c.b];
@@ -800,7 +824,11 @@ fe_status fe_generate_contract(fe_ir *ir, const fe_target *target,
   c.n_panels = fe_ceildiv(ir, c.N, width);
   c.n_blocks = fe_ceildiv(ir, c.M, fe_index(ir, c.p.row_block));
   allocate(&c);
+  if (c.tiles)
+    c.shape = fe_amx_begin(&c.g);
   all_items(&c);
+  if (c.tiles)
+    fe_amx_end(ir);
   set_extent(&c);
   return FE_OK;
 }

@@ -44,7 +44,9 @@ typedef struct fe_contract {
   MlirValue buffer;  // results for the epilogue's loop [rows][width]
   MlirValue scratch; // packed block of B [k][width], flat
   MlirValue waiting; // accumulators between blocks of K
-                     // [item][tile][row][width]
+                     // [item][tile][row][width]; those of tiles of AMX
+  bool tiles;        // contract_amx.c
+  MlirValue shape;   // its memory
 } fe_contract;
 
 /// A block of K, done by some items one after the other.
@@ -90,6 +92,20 @@ void fe_contract_copy_b(fe_contract *c, const fe_tile_place *p);
 /// acc + a * b; `dots`: a and b are pairs.
 MlirValue fe_contract_product(fe_contract *c, MlirValue a, MlirValue b,
                               MlirValue acc);
+
+//===-- Tiles of AMX: contract_amx.c ----------------------------------------//
+
+/// Whether the product is done so: of bytes, or of pairs of bf16, by constant
+/// panels.
+bool fe_contract_takes_tiles(const fe_contract *c);
+void fe_contract_plan_tiles(fe_contract *c);
+/// The rows of the place, all of K. Registers are shaped for each place.
+void fe_contract_tiles(fe_contract *c, const fe_tile_place *p);
+void fe_contract_explain_tiles(fe_contract *c);
+void fe_contract_tile_cost(fe_contract *c);
+/// The epilogue on one row of the place: sums[vectors].
+void fe_contract_finish_row(fe_contract *c, const fe_tile_place *p,
+                            MlirValue row, MlirValue *sums);
 
 //===-- Panels in fixed point: fixed.c --------------------------------------//
 

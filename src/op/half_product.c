@@ -21,8 +21,9 @@
 #include "op/lowering.h"
 #include "target/target.h"
 
-#define FEW_ROWS 16 // below, copying run-time B costs more than it saves
-#define LEAST 16    // of K and N
+#define FEW_ROWS 16   // below, copying run-time B costs more than it saves
+#define LEAST 16      // of K and N
+#define TILE_DEPTH 32 // of K, for tiles of AMX
 
 typedef enum way { F32, WIDENED, PAIRS } way;
 
@@ -40,9 +41,12 @@ static bool at_least(int64_t size, int64_t least) {
 
 static way way_of(const product *p) {
   const fe_lowering *s = p->l->state;
-  bool dots = p->l->target->dot_bf16;
+  const fe_target *t = p->l->target;
   bool pays = at_least(p->n, LEAST) && at_least(p->k, LEAST);
   bool many = at_least(p->m, FEW_ROWS);
+  bool tiles = t->amx_bf16 && p->constant && many && p->k != FE_DYN &&
+               p->k % TILE_DEPTH == 0;
+  bool dots = t->dot_bf16 || tiles;
   switch (p->type) {
   case FE_BF16:
     return dots && pays && (p->constant || many) ? PAIRS : WIDENED;

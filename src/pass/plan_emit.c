@@ -383,6 +383,21 @@ static void emit_inputs(fe_plan_state *s) {
   }
 }
 
+/// What a kernel needs that the system gives only to those who ask.
+static void ask_for_tiles(fe_plan_state *s) {
+  fe_ir *ir = s->ir;
+  bool any = false;
+  for (size_t i = 0; i < s->kernels.n; ++i)
+    any |=
+        fe_has_attr((MlirOperation){s->kernels.entries[i].value}, "krnl.amx");
+  if (!any)
+    return;
+  fe_plan_declare(s, "fe_rt_amx_allow", "!llvm.func<i32 ()>");
+  MlirValue may = fe_llvm_call(ir, "fe_rt_amx_allow", 0, NULL, ir->i32);
+  check(ir, fe_cmp(ir, FE_NE, may, fe_int(ir, ir->i32, 0)),
+        "the system does not let this process use the processor's tiles (AMX)");
+}
+
 static void emit_main(fe_plan_state *s) {
   fe_ir *ir = s->ir;
   MlirType args[] = {ir->ptr, ir->ptr, ir->ptr, ir->ptr};
@@ -401,6 +416,7 @@ static void emit_main(fe_plan_state *s) {
         ir, (int64_t)(s->max_values * sizeof(ferrule_tensor) / 8));
   if (s->max_values || s->max_numbers)
     s->call_numbers = fe_llvm_stack(ir, s->max_numbers + 1);
+  ask_for_tiles(s);
   emit_inputs(s);
   if (s->n_slots) {
     s->slot_offsets = FE_NEW_N(ir->arena, MlirValue, s->n_slots);

@@ -14,7 +14,8 @@
   VNNI ",+avx512bitalg,+avx512ifma,+avx512vbmi,+avx512vbmi2,"                  \
        "+avx512vpopcntdq,+gfni"
 #define BF16 ",+avx512bf16"
-#define SAPPHIRE_RAPIDS ICE_LAKE BF16 ",+avx512fp16,+avxvnni"
+#define AMX ",+amx-bf16,+amx-int8,+amx-tile"
+#define SAPPHIRE_RAPIDS ICE_LAKE BF16 AMX ",+avx512fp16,+avxvnni"
 
 const fe_processor fe_processors[] = {
     {"haswell", "x86-64-v3", 32, 256, 8192, ""},

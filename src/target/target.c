@@ -8,6 +8,7 @@
 // Cache sizes of the rows are those of common processors of the level.
 //
 //===----------------------------------------------------------------------===//
+#define _DEFAULT_SOURCE // syscall
 #include "target/processors.h"
 
 #include "cpu.h"
@@ -18,6 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__linux__) && defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #define KIB 1024u
 #define X86_LINUX "x86_64-pc-linux-gnu"
@@ -215,6 +220,19 @@ static void set_abilities(fe_target *t, const char *features) {
   // its work; on Intel's (measured on Emerald Rapids) a quarter as often.
   t->bf16 = wide && has(features, "avx512bf16");
   t->dot_bf16 = t->bf16 && strncmp(t->cpu, "znver", 5) == 0;
+  bool tiles = wide && has(features, "amx-tile");
+  t->amx_bytes = tiles && t->dot_u8s8 && has(features, "amx-int8");
+  t->amx_bf16 = tiles && t->bf16 && has(features, "amx-bf16");
+}
+
+/// Whether Linux lets this process, and so others like it, use tiles.
+static bool may_use_tiles(void) {
+#if defined(__linux__) && defined(__x86_64__)
+  enum { request_permission = 0x1023, tile_data = 18 };
+  return syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
+#else
+  return false;
+#endif
 }
 
 static void describe(host *h, const char *triple, const char *cpu,
@@ -235,6 +253,8 @@ static void describe(host *h, const char *triple, const char *cpu,
   t->l2_bytes = cache_bytes(2, t->l2_bytes);
   t->l3_bytes = cache_bytes(3, t->l3_bytes);
   set_abilities(t, features);
+  if (t->amx_bytes || t->amx_bf16)
+    t->amx_bytes = t->amx_bf16 = may_use_tiles();
   h->known = true;
 }
 

@@ -28,6 +28,8 @@ typedef struct fe_target {
   bool dot_s16;    // pmaddwd: sums of two products of 16 bits
   bool bf16;       // rounds f32 to bf16 and multiplies pairs of it
   bool dot_bf16;   // so fast that products of bf16 pay: not on Intel's cores
+  bool amx_bytes;  // tiles of 16 rows of 64 bytes, and their products: of bytes
+  bool amx_bf16;   // and of bf16
   bool half;       // converts between f16 and f32
   const char *has; // what a machine must have, "+a,+b" by LLVM's names
   /// A level, one of several for which an artifact may hold a model: FE_CPU_*

@@ -22,9 +22,10 @@ folder = tempfile.TemporaryDirectory()
 PATH = os.path.join(folder.name, "model.onnx")
 passed = failed = 0
 
-# Names of targets: with dot products of bf16, without, and each kind of vectors.
+# Names of targets: with dot products of bf16, with tiles, without either, and
+# each kind of vectors.
 DOTS = b"x86-64-v4-bf16"
-TARGETS = [DOTS, b"x86-64-v4", b"x86-64-v3", b"x86-64-v2"]
+TARGETS = [DOTS, b"sapphirerapids", b"x86-64-v4", b"x86-64-v3", b"x86-64-v2"]
 
 
 def rounded(x):
@@ -115,7 +116,7 @@ def way(target, m, k, n, constant, dynamic):
 # M, K, N: single rows, odd K, tails of every kind, several blocks of K.
 SIZES = [(1, 64, 100), (1, 63, 210), (2, 128, 300), (7, 65, 50), (16, 64, 64),
          (33, 100, 100), (40, 511, 97), (17, 31, 16), (20, 1030, 49),
-         (3, 4100, 20), (5, 15, 40), (5, 40, 15)]
+         (3, 4100, 20), (5, 15, 40), (5, 40, 15), (47, 96, 130), (300, 64, 48)]
 targets = [t for t in TARGETS if runs_here(t)]
 if not targets:
     targets = [None]

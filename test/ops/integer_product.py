@@ -73,8 +73,21 @@ for i, (sa, sb) in enumerate(SHAPES):
                 f"{[None if z is None else z.shape for z in (za, zb)]} "
                 f"constants {constants}", model, feeds, want)
 
+# Rows, columns and depths of every kind for tiles of 16 rows of 64 bytes, which
+# native code uses where the processor has them.
+ROWS, COLUMNS = (1, 4, 5, 15, 16, 17, 31, 33, 48, 100, 700), (1, 16, 33, 48, 70)
+for i, (m, n) in enumerate(itertools.product(ROWS, COLUMNS)):
+    k = (64, 192, 4096, 128)[i % 4]
+    ta, tb = KINDS[i % 4]
+    a, b = numbers(ta, m, k), numbers(tb, k, n)
+    za = numbers(ta, 1)[0]
+    want = [(a.astype(np.int32) - za) @ b.astype(np.int32)]
+    run(f"tiles {m} {k} {n} {ta.__name__} {tb.__name__}",
+        model_of("MatMulInteger", [a, b, za], dynamic=[0] if i % 2 else False,
+                 constants=[1, 2]), {"in0": a}, want)
+
 # Scaled, with bias, activation and residual, which the product's kernel does.
-for m, k, n in (1, 16, 40), (20, 70, 100):
+for m, k, n in (1, 16, 40), (20, 70, 100), (41, 128, 100):
     x, w = numbers(np.uint8, 1, m, k), numbers(np.int8, k, n)
     zero, scale = np.uint8(111), np.float32(.003)
     bias, rest = f.normal(n), f.normal(1, m, n)
