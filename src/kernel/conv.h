@@ -68,6 +68,14 @@ float *fe_conv_pack_channels(fe_arena *arena, unsigned lanes, int64_t channels,
                              int64_t n, const fe_float_at *data,
                              int64_t *count);
 
+/// Convolutions of bytes by tiles of AMX (krnl.conv_tiles): whether they are
+/// done so, words of the weights, and these, to zeroed memory.
+bool fe_conv_takes_tiles(const fe_target *t, const fe_conv_shape *s,
+                         const int64_t *dilation);
+int64_t fe_conv_tiled_words(const fe_conv_shape *s);
+void fe_conv_tile_weights(const fe_conv_shape *s, const fe_float_at *from,
+                          int8_t *out);
+
 /// Fewer items than this are not left for threads where there can be more, nor
 /// an odd number of them.
 #define FE_FEW_ITEMS 8
@@ -120,6 +128,8 @@ fe_status fe_generate_winograd_weights(fe_ir *ir, const fe_target *target,
                                        MlirModule module, MlirOperation func);
 fe_status fe_generate_conv(fe_ir *ir, const fe_target *target,
                            MlirModule module, MlirOperation func);
+fe_status fe_generate_conv_tiles(fe_ir *ir, const fe_target *target,
+                                 MlirModule module, MlirOperation func);
 fe_status fe_generate_depthwise(fe_ir *ir, const fe_target *target,
                                 MlirModule module, MlirOperation func);
 fe_status fe_generate_depthwise_bytes(fe_ir *ir, const fe_target *target,

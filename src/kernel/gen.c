@@ -18,6 +18,7 @@ const fe_generator fe_generators[] = {
     {"contract", fe_generate_contract},
     {"conv", fe_generate_conv},
     {"conv_bytes", fe_generate_conv},
+    {"conv_tiles", fe_generate_conv_tiles},
     {"depthwise", fe_generate_depthwise},
     {"depthwise_bytes", fe_generate_depthwise_bytes},
     {"integer_contract", fe_generate_contract},

@@ -122,6 +122,29 @@ irdl.dialect @krnl {
     }
   }
 
+  // krnl.conv_bytes for tiles of AMX, without groups: weights, of bytes in words,
+  // are [ceil(K / 32)][R][S][ceil(C / 64)][2][16][16][4], output channels being
+  // 32 to a panel and 16 to a tile, and input channels 4 to a row of one.
+  irdl.operation @conv_tiles {
+    %input = irdl.base "!builtin.tensor"
+    %weights = irdl.base "!builtin.tensor"
+    %bias = irdl.base "!builtin.tensor"
+    %dest = irdl.base "!builtin.tensor"
+    %result = irdl.base "!builtin.tensor"
+    %kernel = irdl.base "#builtin.dense_array"
+    %strides = irdl.base "#builtin.dense_array"
+    %dilations = irdl.base "#builtin.dense_array"
+    %pads = irdl.base "#builtin.dense_array"
+    %channels = irdl.base "#builtin.integer"
+    %signed = irdl.base "#builtin.integer"
+    irdl.operands(input: %input, weights: %weights, bias: %bias, dest: optional %dest)
+    irdl.results(result: %result)
+    irdl.attributes {
+      "kernel" = %kernel, "strides" = %strides, "dilations" = %dilations,
+      "pads" = %pads, "channels" = %channels, "signed" = %signed
+    }
+  }
+
   // krnl.depthwise of bytes, types as krnl.conv_bytes. Weights
   // [C/b][R][ceil(S/4)][1 or 2][b] of words for four taps of a channel.
   irdl.operation @depthwise_bytes {

@@ -52,14 +52,21 @@ typedef struct fe_grouping {
 } fe_grouping;
 
 /// Roots whose generators apply an epilogue.
-static const char *const takes_epilogue[] = {
-    "krnl.conv",           "krnl.contract",   "krnl.depthwise",
-    "krnl.pool",           "krnl.winograd",   "krnl.interleave",
-    "krnl.widen",          "krnl.conv_bytes", "krnl.integer_contract",
-    "krnl.depthwise_bytes"};
+static const char *const takes_epilogue[] = {"krnl.conv",
+                                             "krnl.contract",
+                                             "krnl.depthwise",
+                                             "krnl.pool",
+                                             "krnl.winograd",
+                                             "krnl.interleave",
+                                             "krnl.widen",
+                                             "krnl.conv_bytes",
+                                             "krnl.integer_contract",
+                                             "krnl.depthwise_bytes",
+                                             "krnl.conv_tiles"};
 /// Those whose results are sums of integers.
 static const char *const gives_integers[] = {
-    "krnl.conv_bytes", "krnl.depthwise_bytes", "krnl.integer_contract"};
+    "krnl.conv_bytes", "krnl.conv_tiles", "krnl.depthwise_bytes",
+    "krnl.integer_contract"};
 /// krnl ops that are host code.
 static const char *const host_ops[] = {"krnl.weight", "krnl.reshape",
                                        "krnl.check"};

@@ -117,6 +117,14 @@ static MlirValue weights_of(fe_layout *l, const byte_conv *b, int64_t panel,
   return fe_constant(l->ir, "weights", FE_I32, 1, &count, data);
 }
 
+/// Of krnl.conv_tiles.
+static MlirValue tiles_of(fe_layout *l, const byte_conv *b) {
+  int64_t count = fe_conv_tiled_words(&b->c.shape);
+  int32_t *data = FE_NEW_N(l->ir->arena, int32_t, (size_t)count);
+  fe_conv_tile_weights(&b->c.shape, b->c.weights, (int8_t *)data);
+  return fe_constant(l->ir, "weights", FE_I32, 1, &count, data);
+}
+
 /// Of krnl.depthwise_bytes.
 static MlirValue filters_of(fe_layout *l, const byte_conv *b) {
   const fe_conv_shape *s = &b->c.shape;
@@ -204,25 +212,34 @@ bool fe_layout_bytes(fe_layout *l, MlirOperation op) {
     return false;
   fe_layout_conv_op *c = &b.c;
   const fe_layout_window *w = &c->win;
+  bool tiles =
+      !b.depthwise && fe_conv_takes_tiles(l->target, &c->shape, w->dilation);
   int64_t block, panel = fe_conv_choose_panel(l->target, &c->shape);
   MlirValue in[3] = {image_of(l, &b, &block)};
-  in[1] = b.depthwise ? filters_of(l, &b) : weights_of(l, &b, panel, block);
+  in[1] = b.depthwise ? filters_of(l, &b)
+          : tiles     ? tiles_of(l, &b)
+                      : weights_of(l, &b, panel, block);
   in[2] = bias_of(l, &b);
+  const char *root = b.depthwise ? "krnl.depthwise_bytes"
+                     : tiles     ? "krnl.conv_tiles"
+                                 : "krnl.conv_bytes";
   MlirNamedAttribute attrs[] = {fe_at_i64s(ir, "kernel", 2, w->kernel),
                                 fe_at_i64s(ir, "strides", 2, w->stride),
                                 fe_at_i64s(ir, "dilations", 2, w->dilation),
                                 fe_at_i64s(ir, "pads", 4, w->pad),
                                 fe_at_i64(ir, "signed", b.q.is_signed),
-                                fe_at_str(ir, "dot", fe_dot_name(c->shape.dot)),
                                 fe_at_i64(ir, "channels", c->shape.channels),
+                                fe_at_str(ir, "dot", fe_dot_name(c->shape.dot)),
                                 fe_at_i64(ir, "groups", c->shape.groups),
                                 fe_at_i64(ir, "panel", panel)};
-  unsigned n_attrs = FE_COUNT(attrs) - (b.depthwise ? 3 : 0);
+  unsigned n_attrs = FE_COUNT(attrs) - (tiles ? 3 : 0);
+  if (b.depthwise) { // no channels, groups and panel
+    attrs[5] = attrs[6];
+    n_attrs -= 3;
+  }
   fe_image_dims sums = c->out;
   sums.type = FE_I32;
-  MlirValue v = fe_layout_root(
-      l, b.depthwise ? "krnl.depthwise_bytes" : "krnl.conv_bytes", 3, in, &sums,
-      n_attrs, attrs);
+  MlirValue v = fe_layout_root(l, root, 3, in, &sums, n_attrs, attrs);
   if (b.q.linear) {
     MlirValue zero = fe_constant_scalar(ir, b.q.type, b.q.y_zero);
     v = fe_onnx1(ir, "ms_requantize", v, factor_of(l, &b), zero);

@@ -115,12 +115,15 @@ for i in range(COUNT):
 
 # Weights that are bytes less their zero points: of 1 to 3 dims, by the kernels
 # of bytes where the processor has one.
-for i in range(2 * COUNT):
+for i in range(4 * COUNT):
     x_kind = pick(np.uint8, np.int8)
     w_kind = pick(np.uint8, np.int8) if x_kind == np.uint8 else np.int8
     n = pick(1, 2, 2, 2, 3)
     group = pick(1, 1, 1, 2, 3)
     channels, filters = (int(f.integers(1, k)) * group for k in (40, 50))
+    if i % 3 == 1:  # tiles of 64 channels, where the processor has them
+        group, n = 1, pick(1, 2, 2, 2)
+        channels, filters = pick(32, 33, 64, 100, 130), int(f.integers(16, 100))
     if i % 3 == 2:  # a filter per channel
         group = channels = filters = int(f.integers(2, 40))
     kernel = [int(v) for v in f.integers(1, 5, n)]
