@@ -163,7 +163,7 @@ fe_status fe_body_make_ordered(fe_scope *s, const fe_body *b,
   unsigned errors = s->im->diags->errors;
   for (size_t i = 0; i < b->n_in; i++) {
     fe_slot *slot = fe_map_get(&s->values, b->in[i]);
-    slot->value = in[i];
+    slot->value = fe_named_apart(s->im, b->in[i], in[i]);
     // An optional input of a function that the call leaves out.
     slot->absent = fe_is_null(in[i]);
   }

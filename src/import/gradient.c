@@ -23,6 +23,35 @@ bool fe_names_values(const onnx_NodeProto *n) {
          !strcmp(fe_domain(n), "ai.onnx.preview.training");
 }
 
+void fe_note_named(fe_import *im, const onnx_NodeProto *n) {
+  for (size_t i = 0; i < n->attribute.n; i++) {
+    const onnx_AttributeProto *a = FE_PROTO_AT(AttributeProto, n->attribute, i);
+    for (size_t k = 0; k < a->strings.n; k++) {
+      fe_raw raw = FE_RAW_AT(a->strings, k);
+      const char *name = fe_strndup(im->arena, (const char *)raw.at, raw.n);
+      fe_map_set(im->arena, &im->named, name, im);
+    }
+  }
+}
+
+/// v as another value, which y is not known to use.
+static MlirValue apart(fe_ir *ir, MlirValue v) {
+  return fe_first(
+      FE_OP(ir, "tensor.cast", FE_VALUES(v), FE_TYPES(mlirValueGetType(v))));
+}
+
+static bool is_float_tensor(MlirValue v) {
+  return mlirTypeIsARankedTensor(mlirValueGetType(v)) &&
+         fe_dtype_is_float(fe_d_type(v));
+}
+
+MlirValue fe_named_apart(const fe_import *im, const char *name, MlirValue v) {
+  return im->named.n && fe_map_get(&im->named, name) && !fe_is_null(v) &&
+                 is_float_tensor(v)
+             ? apart(im->ir, v)
+             : v;
+}
+
 static const fe_derivative *derivative_of(MlirOperation op) {
   static const fe_derivative *const tables[] = {
       fe_d_basic,  fe_d_movement,  fe_d_window,   fe_d_composed,
@@ -39,14 +68,16 @@ static const fe_derivative *derivative_of(MlirOperation op) {
 
 //===-- The graph between x and y -------------------------------------------//
 
-/// Numbers that may have derivatives, also in a sequence.
+/// Numbers that may have derivatives, also in a sequence. Floats of 8 bits or
+/// fewer are steps, like integers.
 static bool holds_floats(MlirType t) {
   while (fe_type_is_sequence(t) || fe_type_is_optional(t))
     t = fe_type_held(t);
   if (mlirTypeIsNull(t) || fe_type_is_object(t))
     return false;
-  return fe_dtype_is_float(fe_dtype_of_elem(
-      mlirTypeIsATensor(t) ? mlirShapedTypeGetElementType(t) : t));
+  fe_dtype type = fe_dtype_of_elem(
+      mlirTypeIsATensor(t) ? mlirShapedTypeGetElementType(t) : t);
+  return fe_dtype_is_float(type) && fe_dtype_bits(type) > 8;
 }
 
 bool fe_gradient_needs(const fe_gradient *g, MlirValue v) {
@@ -118,11 +149,16 @@ void fe_gradient_collect(fe_gradient *g, MlirValue y) {
 }
 
 /// The ops again, from the node's inputs; named values, ops and what needs them
-/// are then the new ones.
+/// are then the new ones. What y uses beside that happens to be an input is
+/// another value than this.
 static void repeat(fe_gradient *g, MlirValue *y) {
   fe_map now = {0};
-  for (size_t i = 0; i < g->n_x + g->n_z; i++)
-    fe_map_set_ptr(g->arena, &now, g->named[i].ptr, (void *)g->c->in[i].ptr);
+  MlirValue *in = FE_NEW_N(g->arena, MlirValue, g->n_x + g->n_z + 1);
+  for (size_t i = 0; i < g->n_x + g->n_z; i++) {
+    in[i] =
+        is_float_tensor(g->c->in[i]) ? apart(g->ir, g->c->in[i]) : g->c->in[i];
+    fe_map_set_ptr(g->arena, &now, g->named[i].ptr, (void *)in[i].ptr);
+  }
   for (size_t i = 0; i < g->ops.n; i++) {
     MlirOperation op = g->ops.at[i];
     g->ops.at[i] = fe_gradient_copy(g->ir, op, &now);
@@ -132,7 +168,7 @@ static void repeat(fe_gradient *g, MlirValue *y) {
   const void *copy = fe_map_get_ptr(&now, y->ptr);
   *y = copy ? (MlirValue){copy} : *y;
   for (size_t i = 0; i < g->n_x + g->n_z; i++) {
-    g->named[i] = g->c->in[i];
+    g->named[i] = in[i];
     if (i < g->n_x)
       fe_map_set_ptr(g->arena, &g->needs, g->named[i].ptr, g->ir);
   }
@@ -290,6 +326,10 @@ static fe_status find_named(fe_gradient *g, const char *attr, size_t at,
     const char *name = text_of(g, FE_RAW_AT(a->attr->strings, i));
     const fe_slot *slot = fe_scope_find(g->c->scope, name);
     g->named[at + i] = slot ? slot->value : (MlirValue){0};
+    for (size_t k = 0; k < at + i; k++)
+      if (fe_same(g->named[k], g->named[at + i]))
+        return fe_error(g->ir->diags, g->c->where, NULL,
+                        "'%s' in %s is named before", name, attr);
     if (fe_is_null(g->named[at + i]))
       return fe_error(g->ir->diags, g->c->where, NULL,
                       "'%s' in %s is no value of the graph", name, attr);
@@ -329,18 +369,18 @@ fe_status fe_import_gradient(fe_call_site *c) {
   bool same = true;
   for (size_t i = 0; i < g.n_x + g.n_z; i++) {
     same = same && fe_same(g.named[i], c->in[i]);
-    if (i < g.n_x && !fe_dtype_is_float(fe_d_type(g.named[i])))
+    if (i < g.n_x && !is_float_tensor(g.named[i]))
       return fe_error(ir->diags, c->where, NULL,
                       "derivatives are by tensors of floats only");
     if (i < g.n_x)
       fe_map_set_ptr(g.arena, &g.needs, g.named[i].ptr, ir);
   }
+  if (!is_float_tensor(y))
+    return fe_error(ir->diags, c->where, NULL, "'%s' is no tensor of floats",
+                    name);
   fe_gradient_collect(&g, y);
   if (!same)
     repeat(&g, &y);
-  if (!fe_gradient_needs(&g, y) && !fe_dtype_is_float(fe_d_type(y)))
-    return fe_error(ir->diags, c->where, NULL, "'%s' is no tensor of floats",
-                    name);
   fe_step s = {.ir = ir, .dy = y};
   if (fe_gradient_add(&g, y, fe_d_expanded(&s, fe_d_number(&s, 1), y)) !=
           FE_OK ||

@@ -92,7 +92,26 @@ static void replace_operands(MlirOperation op, const fe_map *now) {
   }
 }
 
+/// A copy draws the numbers that the op draws: by the node's name alone.
+static void draw_by_name(fe_ir *ir, MlirOperation op) {
+  static const char *const random[] = {
+      "Bernoulli",        "Dropout",       "Multinomial",      "RandomNormal",
+      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  const fe_op_row *row = fe_op_row_of(op);
+  for (size_t i = 0; i < FE_COUNT(random) && row; i++)
+    if (!strcmp(row->name, random[i]))
+      fe_set_attr(ir, op, fe_at_i64(ir, "by_name", 1));
+  for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); r++) {
+    MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
+    for (MlirOperation o = mlirBlockIsNull(b) ? (MlirOperation){0}
+                                              : mlirBlockGetFirstOperation(b);
+         !mlirOperationIsNull(o); o = mlirOperationGetNextInBlock(o))
+      draw_by_name(ir, o);
+  }
+}
+
 MlirOperation fe_gradient_copy(fe_ir *ir, MlirOperation op, fe_map *now) {
+  draw_by_name(ir, op);
   MlirOperation copy = mlirOperationClone(op);
   replace_operands(copy, now);
   if (mlirOperationIsNull(ir->before))
@@ -356,7 +375,7 @@ static void make_body(const loop *l, const MlirValue *in, fe_map *now) {
 
 /// Ends the run where what is carried changes its size: what came into the
 /// iterations is kept as one tensor.
-static void check_sizes(const loop *l) {
+static void check_size(const loop *l, unsigned k, MlirValue now) {
   fe_ir *ir = l->g->ir;
   fe_dims a, b;
   const char *node = fe_loc_node(ir, mlirOperationGetLocation(l->op));
@@ -365,26 +384,23 @@ static void check_sizes(const loop *l) {
                                   "'%s') changes its size, so its "
                                   "derivatives cannot be kept",
                                   node ? node : "");
-  for (unsigned k = 1; k < l->n; k++) {
-    MlirValue v[2] = {fe_operand(l->op, k), fe_result(l->op, k)};
-    if (fe_op_is(fe_def(v[0]), "tensor.cast")) // from what is known of it
-      v[0] = fe_operand(fe_def(v[0]), 0);
-    if (l->is_stack[k] || !fe_dims_of(ir, v[0], &a) ||
-        !fe_dims_of(ir, v[1], &b))
+  MlirValue v[2] = {fe_operand(l->op, k), now};
+  if (fe_op_is(fe_def(v[0]), "tensor.cast")) // from what is known of it
+    v[0] = fe_operand(fe_def(v[0]), 0);
+  if (!fe_dims_of(ir, v[0], &a) || !fe_dims_of(ir, v[1], &b))
+    return;
+  for (unsigned i = 0; i < a.rank; i++) {
+    MlirNamedAttribute range[] = {fe_at_i64(ir, "start", i),
+                                  fe_at_i64(ir, "end", i + 1)};
+    MlirValue size[2];
+    if (fe_dim_same(a.d[i], b.d[i]))
       continue;
-    for (unsigned i = 0; i < a.rank; i++) {
-      MlirNamedAttribute range[] = {fe_at_i64(ir, "start", i),
-                                    fe_at_i64(ir, "end", i + 1)};
-      MlirValue size[2];
-      if (fe_dim_same(a.d[i], b.d[i]))
-        continue;
-      for (unsigned n = 0; n < 2; n++)
-        size[n] = fe_extract_scalar(
-            ir, fe_scalar_tensor(
-                    ir, fe_first(fe_onnx(ir, "Shape", 1, &v[n], 1, 2, range))));
-      FE_OP(ir, "krnl.check", FE_VALUES(fe_cmp(ir, FE_EQ, size[0], size[1])),
-            FE_ATTRS(fe_at_str(ir, "message", message)));
-    }
+    for (unsigned n = 0; n < 2; n++)
+      size[n] = fe_extract_scalar(
+          ir, fe_scalar_tensor(
+                  ir, fe_first(fe_onnx(ir, "Shape", 1, &v[n], 1, 2, range))));
+    FE_OP(ir, "krnl.check", FE_VALUES(fe_cmp(ir, FE_EQ, size[0], size[1])),
+          FE_ATTRS(fe_at_str(ir, "message", message)));
   }
 }
 
@@ -401,8 +417,11 @@ static fe_status forwards(fe_model_loop *m, MlirValue iter, MlirValue cond,
   size_t n = 0;
   in[0] = iter;
   for (unsigned k = 1; k < l->n; k++)
-    if (!l->is_stack[k])
-      in[k] = scan_out[n] = carried[n], n++;
+    if (!l->is_stack[k]) {
+      check_size(l, k, carried[n]);
+      in[k] = scan_out[n] = carried[n];
+      n++;
+    }
   make_body(l, in, &now);
   n = 0;
   for (unsigned k = 1; k < l->n; k++)
@@ -545,7 +564,9 @@ static fe_status of_while(fe_gradient *g, MlirOperation op, bool *known) {
     return FE_FAILED;
   find_varying(&l);
   find_parts(&l);
-  check_sizes(&l);
+  for (unsigned k = 1; k < l.n; k++)
+    if (!l.is_stack[k])
+      check_size(&l, k, fe_result(op, k));
   if (keep_states(&l) != FE_OK)
     return FE_FAILED;
   size_t most = l.n + l.x.n + 1, n = 0, n_parts = l.parts.n;

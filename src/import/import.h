@@ -27,6 +27,7 @@ typedef struct fe_import {
   const onnx_ModelProto *model;
   fe_map functions;      // by name; see function.c
   fe_map loops;          // by fe_model_loop.key; see loop.c
+  fe_map named;          // what attributes name: see fe_note_named
   const MlirValue *args; // main's
   size_t n_args;
   size_t nodes;    // made so far
@@ -193,6 +194,10 @@ fe_status fe_import_flex_attention(fe_call_site *c);
 fe_status fe_import_gradient(fe_call_site *c);
 /// Whether the node names values of its graph in the attributes xs, zs and y.
 bool fe_names_values(const onnx_NodeProto *n);
+/// Notes these names in im->named; what has one is apart from all other values,
+/// even where its node gives what it gets.
+void fe_note_named(fe_import *im, const onnx_NodeProto *n);
+MlirValue fe_named_apart(const fe_import *im, const char *name, MlirValue v);
 
 //===-- Loops ---------------------------------------------------------------//
 

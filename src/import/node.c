@@ -309,7 +309,7 @@ static fe_status bind_outputs(fe_call_site *c, fe_status made) {
     else if (!c->scope->rest) // else it is gone with its branch, unused
       made = check_size(c, c->out[i]);
     if (made == FE_OK)
-      slot->value = c->out[i];
+      slot->value = fe_named_apart(c->scope->im, name, c->out[i]);
   }
   return made;
 }

@@ -76,6 +76,8 @@ static void visit(survey *v, const fe_scope *s, const onnx_NodeProto *n) {
   const char *op = n->op_type ? n->op_type : "";
   const onnx_FunctionProto *f = fe_function_find(v->im, n);
   int opset = fe_scope_opset(s, fe_domain(n));
+  if (fe_names_values(n))
+    fe_note_named(v->im, n);
   if (f)
     visit_function(v, n, f);
   else if (!fe_site_builtin(fe_domain(n), op) &&

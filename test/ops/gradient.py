@@ -134,6 +134,59 @@ for to in [0, 5], [4, 0]:  # nothing in another shape
            node("Reshape", ["t", "to"], allowzero=1)], {"x": normal(2, 0)},
           ["x"])
 
+# A name is a variable of its own, whatever else has the same value.
+def derivatives(what, model, feeds, want):
+    onnx.save(model, f.path)
+    try:
+        got = ferrule.load(f.path).run(feeds)
+    except ferrule.Error as e:
+        f.fail(what, str(e))
+        return
+    if f.agree(what, want, got):
+        f.passed += 1
+
+
+x, z = normal(3), normal(3)
+pair, one = {"x": x, "z": z}, {"x": x}
+same = node("Identity", ["x"], "i")
+derivatives("x is taken to be z", model_of([node("Mul", ["x", "z"])], pair,
+                                           ["x"], at=["z"]), pair, [z])
+derivatives("y does not use i",
+            model_of([same, node("Mul", ["x", "x"])], one, ["i"]), one, [0 * x])
+product = [same, node("Mul", ["i", "x"])]
+derivatives("by i", model_of(product, one, ["i"]), one, [x])
+derivatives("by x", model_of(product, one, ["x"]), one, [2 * x])
+derivatives("by both", model_of(product, one, ["x", "i"]), one, [x, x])
+derivatives("both are z", model_of(
+    [node("Sin", ["x"], "a"), node("Cos", ["x"], "b"), node("Mul", ["a", "b"])],
+    pair, ["a", "b"], at=["z", "z"]), pair, [z, z])
+inner = helper.make_function(
+    "local", "Inner", ["a", "b"], ["d"],
+    [node("Mul", ["a", "b"]),
+     helper.make_node("Gradient", ["a"], ["d"], domain=TRAINING, xs=["a"],
+                      y="y")], gradients.OPSETS)
+derivatives("a function's inputs", helper.make_model(
+    helper.make_graph(
+        [helper.make_node("Inner", ["x", "x"], ["d_x"], domain="local")], "g",
+        [helper.make_tensor_value_info("x", 11, [3])],
+        [helper.make_empty_tensor_value_info("d_x")]),
+    opset_imports=gradients.OPSETS + [helper.make_opsetid("local", 1)],
+    functions=[inner], ir_version=10), one, [x])
+# Floats of 8 bits are steps.
+single = {"x": x.astype(np.float32), "s": np.array(.5, np.float32)}
+derivatives("float8", model_of(
+    [helper.make_node("QuantizeLinear", ["x", "s"], ["q"], output_dtype=17),
+     node("DequantizeLinear", ["q", "s"])], single, ["x"]), single,
+    [0 * single["x"]])
+# Random numbers are those that y was computed with.
+for op in "RandomNormalLike", "RandomUniformLike":
+    model = model_of([node(op, ["x"], "r"), node("Mul", ["x", "r"])], one, ["x"])
+    model.graph.output.append(helper.make_empty_tensor_value_info("y"))
+    onnx.save(model, f.path)
+    d, y = ferrule.load(f.path).run(one).values()
+    if f.agree(op, [y], {"d * x": d * x}):
+        f.passed += 1
+
 
 def refused(model, part):
     onnx.save(model, f.path)
@@ -149,4 +202,17 @@ def refused(model, part):
 
 refused(model_of([node("Det", ["x"])], {"x": normal(2, 2)}, ["x"]), "Det")
 refused(model_of([node("Sin", ["x"])], feeds, ["x"], target="z"), "z")
+for op in "SequenceConstruct", "Optional":
+    refused(model_of([node(op, ["x"])], one, ["x"]), "no tensor of floats")
+refused(model_of([node("Greater", ["x", "z"])], pair, ["x"]),
+        "no tensor of floats")
+refused(model_of([node("SequenceConstruct", ["x"], "s"),
+                  node("Mul", ["x", "x"])], one, ["s"]), "by tensors of floats")
+twice = model_of([node("Mul", ["x", "z"])], pair, ["x", "z"])
+del twice.graph.node[-1].attribute[:]
+twice.graph.node[-1].attribute.extend([
+    helper.make_attribute("xs", ["x", "x"]), helper.make_attribute("y", "y")])
+refused(twice, "named before")
+refused(model_of([node("Einsum", ["x"], equation="ii->i")],
+                 {"x": normal(1, 3)}, ["x"]), "sizes 1 and 3")
 f.done()

@@ -191,4 +191,45 @@ except ferrule.Error as e:
         f.passed += 1
     else:
         f.fail("grows", str(e))
+# A state that comes back to its size; what is random has the same numbers.
+odd = helper.make_node(
+    "If", ["odd"], ["h1"],
+    then_branch=branch([node("Slice", ["h", "first", "count"], "part"),
+                        node("Sin", ["part"], "t")], "t"),
+    else_branch=branch([node("Concat", ["h", "x"], "c", axis=0)], "c"))
+there = graph([constant("two", 2), node("Mod", ["i", "two"], "m"),
+               node("Cast", ["m"], "odd", to=BOOL), odd,
+               node("Identity", ["go"], "on")],
+              [value("i", I64, []), value("go", BOOL, []), value("h")],
+              [value("on", BOOL, []), value("h1")])
+for n in 1, 2, 3:
+    feeds = {"x": normal(3), "n": np.array(n), "first": np.array([0]),
+             "count": np.array([3])}
+    onnx.save(model_of([helper.make_node("Loop", ["n", "", "x"], ["last"],
+                                         body=there), node("Sin", ["last"])],
+                       feeds, ["x"]), f.path)
+    try:
+        ferrule.load(f.path).run(feeds)
+        f.fail(f"there and back, {n}", "was accepted")
+    except ferrule.Error as e:
+        if "changes its size" in str(e):
+            f.passed += 1
+        else:
+            f.fail(f"there and back, {n}", str(e))
+draw = graph([node("RandomNormalLike", ["h"], "r"), node("Mul", ["h", "r"], "g"),
+              node("Identity", ["go"], "on")],
+             [value("i", I64, []), value("go", BOOL, []), value("h", F64, [3])],
+             [value("on", BOOL, []), value("g", F64, [3])])
+either = [helper.make_node("Loop", ["n", "", "x"], ["y"], body=draw)], [
+    helper.make_node("If", ["c"], ["y"], then_branch=branch(
+        [node("RandomNormalLike", ["x"], "r"), node("Mul", ["x", "r"], "t")],
+        "t"), else_branch=branch([node("Sin", ["x"], "s")], "s"))]
+for nodes in either:
+    feeds = {"x": normal(3), "n": np.array(3), "c": np.array(True)}
+    model = model_of(nodes, feeds, ["x"])
+    model.graph.output.append(helper.make_empty_tensor_value_info("y"))
+    onnx.save(model, f.path)
+    d, y = ferrule.load(f.path).run(feeds).values()
+    if f.agree(f"random {nodes[0].op_type}", [y], {"d * x": d * feeds["x"]}):
+        f.passed += 1
 f.done()

@@ -153,10 +153,15 @@ static fe_status infer_einsum(fe_infer *f) {
       MlirAffineExpr e = d[i].d[k], *s = &size[q.in[i].label[k]];
       int64_t a = mlirAffineExprIsNull(*s) ? 1 : fe_dim_static(*s);
       int64_t b = fe_dim_static(e);
-      if (a != FE_DYN && b != FE_DYN && a != b && a != 1 && b != 1)
+      // Operands may have 1, both dims of a diagonal may not.
+      int64_t other = occurs(&q.in[i], k)
+                          ? fe_dim_static(d[i].d[first_of(&q.in[i], k)])
+                      : a == 1 || b == 1 ? b
+                                         : a;
+      if (other != FE_DYN && b != FE_DYN && other != b)
         return fe_infer_error(f, NULL,
                               "a label of '%s' has sizes %lld and %lld", text,
-                              (long long)a, (long long)b);
+                              (long long)other, (long long)b);
       if (mlirAffineExprIsNull(*s) || a == 1 ||
           (a == FE_DYN && b != FE_DYN && b != 1))
         *s = e;
