@@ -125,8 +125,23 @@ int fe_const_ints(fe_ir *ir, MlirValue v, int64_t *out, unsigned cap) {
   return (int)known.n;
 }
 
+/// Whether the type says that v may be one element. Asked first: patterns ask
+/// for scalars in long chains of what is none.
+static bool may_be_scalar(MlirValue v) {
+  MlirType t = fe_is_null(v) ? (MlirType){0} : mlirValueGetType(v);
+  if (mlirTypeIsNull(t) || !mlirTypeIsARankedTensor(t))
+    return true;
+  for (int64_t i = 0; i < mlirShapedTypeGetRank(t); ++i)
+    if (!mlirShapedTypeIsDynamicDim(t, i) &&
+        mlirShapedTypeGetDimSize(t, i) != 1)
+      return false;
+  return true;
+}
+
 bool fe_const_scalar(fe_ir *ir, MlirValue v, double *out) {
   fe_const c;
+  if (!may_be_scalar(v))
+    return false;
   if (fe_const_of(ir, v, &c)) {
     bool numeric = fe_dtype_is_float(c.dtype) || fe_dtype_is_int(c.dtype) ||
                    c.dtype == FE_BOOL;

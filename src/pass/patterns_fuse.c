@@ -44,11 +44,16 @@ typedef struct product {
   double constant;
   unsigned n;
   MlirValue at[4];
+  unsigned seen; // values looked at
 } product;
+
+enum { MAX_SEEN = 32 }; // of a product: it may be part of a long chain
 
 static bool add_factor(fe_ir *ir, product *p, MlirValue v, bool top) {
   MlirOperation op = fe_def(v);
   double c;
+  if (++p->seen > MAX_SEEN)
+    return false;
   if (fe_const_scalar(ir, v, &c)) {
     p->constant *= c;
     return true;
