@@ -84,24 +84,26 @@ void fe_checks_number(fe_ir *ir, MlirModule module, fe_model_info *info) {
 
 //===-- Branches ------------------------------------------------------------//
 
-/// Condition under which `op` lets the run go on, and the status otherwise;
-/// built after the op, the status last. False: not a check.
-static bool condition_of(fe_ir *ir, MlirOperation op, MlirValue *go_on,
+static bool is_check(MlirOperation op) {
+  return is_call_of(op, MARKER) || is_call_of(op, "fe_rt_alloc") ||
+         is_call_of(op, "fe_rt_output");
+}
+
+/// Condition under which check `op` lets the run go on, and the status
+/// otherwise; built after the op, the status last.
+static void condition_of(fe_ir *ir, MlirOperation op, MlirValue *go_on,
                          MlirValue *status) {
   if (is_call_of(op, MARKER)) {
     *go_on = fe_operand(op, 0);
     *status = fe_operand(op, 1);
-    return true;
+    return;
   }
-  if (!is_call_of(op, "fe_rt_alloc") && !is_call_of(op, "fe_rt_output"))
-    return false;
   fe_point_after(ir, op);
   MlirValue null = fe_first(FE_OP(ir, "llvm.mlir.zero", FE_TYPES(ir->ptr)));
   *go_on = fe_first(FE_OP(ir, "llvm.icmp", FE_VALUES(fe_result(op, 0), null),
                           FE_TYPES(ir->i1),
                           FE_ATTRS(fe_at_i64(ir, "predicate", 1))));
   *status = fe_int(ir, ir->i32, FE_RUN_STATUS);
-  return true;
 }
 
 /// Moves what follows `op` in its block to a new block behind it.
@@ -130,30 +132,35 @@ static void branch(fe_ir *ir, MlirBlock at, MlirValue go_on, MlirValue status,
   mlirBlockAppendOwnedOperation(at, mlirOperationCreate(&state));
 }
 
+/// From the end of each block on, so that every op moves once.
 static void branch_in(fe_ir *ir, MlirOperation func) {
   MlirRegion region = mlirOperationGetRegion(func, 0);
   MlirBlock leave = {NULL};
-  for (MlirBlock b = mlirRegionGetFirstBlock(region); !mlirBlockIsNull(b);
-       b = mlirBlockGetNextInRegion(b))
-    for (MlirOperation op = mlirBlockGetFirstOperation(b), next;
-         !mlirOperationIsNull(op); op = next) {
-      next = mlirOperationGetNextInBlock(op);
-      MlirValue go_on, status;
-      if (!condition_of(ir, op, &go_on, &status))
-        continue;
+  for (MlirBlock b = mlirRegionGetFirstBlock(region), after;
+       !mlirBlockIsNull(b); b = after) {
+    after = mlirBlockGetNextInRegion(b);
+    fe_vec(MlirOperation) ops = {0};
+    for (MlirOperation op = mlirBlockGetFirstOperation(b);
+         !mlirOperationIsNull(op); op = mlirOperationGetNextInBlock(op))
+      if (is_check(op))
+        fe_push(ir->arena, &ops, op);
+    while (ops.n) {
+      MlirOperation op = ops.at[--ops.n];
       if (mlirBlockIsNull(leave)) {
         leave = mlirBlockCreate(1, &ir->i32, &ir->loc);
         mlirRegionAppendOwnedBlock(region, leave);
         fe_point_at_end(ir, leave);
         FE_OP(ir, "func.return", FE_VALUES(fe_block_arg(leave, 0)));
       }
+      MlirValue go_on, status;
+      condition_of(ir, op, &go_on, &status);
       bool marker = is_call_of(op, MARKER);
       MlirBlock rest = split_after(marker ? op : fe_def(status));
       branch(ir, b, go_on, status, rest, leave);
       if (marker)
         fe_erase(op);
-      break; // the rest of the block is the next block
     }
+  }
 }
 
 void fe_checks_branch(fe_ir *ir, MlirModule module) {

@@ -331,6 +331,39 @@ static fe_status generate(fe_diags *diags, LLVMModuleRef m,
   return FE_FAILED;
 }
 
+// Code generation is worse than linear in a function's length (scheduling a
+// block, live ranges across calls), for which one that runs once and calls
+// kernels has no use. Number of instructions of a longer main.
+#define LONG_MAIN 2000
+
+static bool is_long(LLVMValueRef f) {
+  unsigned n = 0;
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
+       b = LLVMGetNextBasicBlock(b))
+    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
+         i = LLVMGetNextInstruction(i))
+      if (++n > LONG_MAIN)
+        return true;
+  return false;
+}
+
+static void leave_long(LLVMModuleRef m) {
+  LLVMContextRef c = LLVMGetModuleContext(m);
+  for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
+       f = LLVMGetNextFunction(f)) {
+    size_t n;
+    const char *name = LLVMGetValueName2(f, &n);
+    bool planned =
+        ends_with(name, n, ".main") || ends_with(name, n, ".arena_size");
+    if (!planned || !is_long(f))
+      continue;
+    static const char *const attrs[] = {"noinline", "optnone"};
+    for (size_t i = 0; i < FE_COUNT(attrs); i++)
+      LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
+                              enum_attr(c, attrs[i]));
+  }
+}
+
 fe_status fe_unit_generate(fe_diags *diags, LLVMModuleRef m,
                            LLVMTargetMachineRef machine,
                            const fe_emit_options *o, unsigned kinds,
@@ -342,6 +375,8 @@ fe_status fe_unit_generate(fe_diags *diags, LLVMModuleRef m,
   fe_lone_stores_make(m);
   if (kinds & FE_UNIT_KERNELS)
     fe_addresses_freeze(diags->arena, m);
+  else
+    leave_long(m);
   return generate(diags, m, machine, o->artifact, out);
 }
 
