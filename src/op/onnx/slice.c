@@ -511,10 +511,9 @@ static fe_status expand_split(fe_node *n, MlirValue *results) {
       (!fe_dims_of(ir, sizes, &sizes_dims) || sizes_dims.rank != 1 ||
        !fe_dim_may_be(sizes_dims.d[0], n->n_out)))
     return split_error(n, "'split' does not have one size per output");
-  int64_t known[256], begin = 0;
-  bool constant =
-      !fe_is_null(sizes) && n->n_out <= FE_COUNT(known) &&
-      fe_const_ints(ir, sizes, known, FE_COUNT(known)) == (int)n->n_out;
+  int64_t *known = FE_NEW_N(ir->arena, int64_t, n->n_out + 1), begin = 0;
+  bool constant = !fe_is_null(sizes) &&
+                  fe_const_ints(ir, sizes, known, n->n_out) == (int)n->n_out;
   int64_t whole = fe_dim_static(d.d[axis]), sum = 0;
   for (unsigned i = 0; constant && i < n->n_out; ++i) {
     sum = known[i] < 0 ? -1 : sum < 0 ? sum : sum + known[i];
