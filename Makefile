@@ -4,8 +4,9 @@
 #   make demo       a model at work  make install    PREFIX=/usr/local DESTDIR=
 #   make bench      speed against ONNX Runtime and other compilers
 #                    (BENCH='--threads 1 --peers onnxruntime resnet50')
-#   make bench-accuracy, bench-cost, bench-layers   errors against float64;
-#                    compile time, memory, load time; shares of the peak
+#   make bench-accuracy, bench-cost, bench-layers, bench-scaling   errors against
+#                    float64; compile time, memory, load time; shares of the
+#                    peak; how compiling grows with the model
 #   make conformance   the official ONNX cases
 #   make differential  operators at random against ONNX Runtime
 #                    (DIFFERENTIAL='--op Slice --seed 7')

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: bench/run.sh BUILD [accuracy | cost | layers] [option or model ...]
+# usage: bench/run.sh BUILD [accuracy | cost | layers | scaling] [option or model ...]
 # Without one of these words, speed: writes BUILD/bench.json, .md and .svg.
 set -eu
 cd "$(dirname "$0")/.."
@@ -10,7 +10,7 @@ for venv in build/venv build/venv-bench; do
   [ ! -x $venv/bin/python3 ] || python=$venv/bin/python3
 done
 case ${1-} in
-accuracy | cost | layers)
+accuracy | cost | layers | scaling)
   what=$1
   shift
   cmake --build "$FERRULE_BUILD" --target bench_load > /dev/null
