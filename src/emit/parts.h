@@ -116,6 +116,8 @@ FE_NODISCARD fe_status fe_mathlib_link(fe_diags *diags, LLVMModuleRef module);
 void fe_addresses_freeze(fe_arena *arena, LLVMModuleRef module);
 /// Masked stores of one element become plain ones.
 void fe_lone_stores_make(LLVMModuleRef module);
+/// Makes a main of thousands of instructions ready for code generation.
+void fe_long_main(fe_arena *arena, LLVMModuleRef module);
 /// Links bitcode of the runtime into the module.
 FE_NODISCARD fe_status fe_bitcode_link(fe_diags *diags, LLVMModuleRef module,
                                        const unsigned char *data, size_t size);
@@ -131,6 +133,8 @@ FE_NODISCARD fe_status fe_model_build(fe_diags *diags, LLVMModuleRef module,
                                       const fe_unit_job *job);
 /// <prefix>.<name>, what symbols shared between units are called.
 char *fe_symbol_name(fe_arena *arena, const char *prefix, const char *name);
+/// Whether the n bytes of s end in `end`.
+bool fe_name_ends(const char *s, size_t n, const char *end);
 
 //===-- Several levels: levels.c
 //-------------------------------------------===//

@@ -153,7 +153,7 @@ static void string_attr(LLVMContextRef c, LLVMValueRef f, const char *key,
                                 (unsigned)strlen(value)));
 }
 
-static bool ends_with(const char *s, size_t n, const char *end) {
+bool fe_name_ends(const char *s, size_t n, const char *end) {
   size_t m = strlen(end);
   return n >= m && !memcmp(s + n - m, end, m);
 }
@@ -164,7 +164,7 @@ static void bind_parts(LLVMModuleRef m) {
     next = LLVMGetNextFunction(f);
     size_t n;
     const char *name = LLVMGetValueName2(f, &n);
-    if (!ends_with(name, n, FE_PART_DEFINITION))
+    if (!fe_name_ends(name, n, FE_PART_DEFINITION))
       continue;
     n -= strlen(FE_PART_DEFINITION) - strlen(FE_PART);
     LLVMValueRef declared = LLVMGetNamedFunctionWithLength(m, name, n);
@@ -196,7 +196,7 @@ static void set_symbols(fe_arena *arena, LLVMModuleRef m,
        f = LLVMGetNextFunction(f)) {
     size_t n;
     const char *name = LLVMGetValueName2(f, &n);
-    bool part = ends_with(name, n, FE_PART);
+    bool part = fe_name_ends(name, n, FE_PART);
     if (!part && LLVMIsDeclaration(f))
       continue;
     name = fe_symbol_name(arena, prefix, fe_strndup(arena, name, n));
@@ -331,39 +331,6 @@ static fe_status generate(fe_diags *diags, LLVMModuleRef m,
   return FE_FAILED;
 }
 
-// Code generation is worse than linear in a function's length (scheduling a
-// block, live ranges across calls), for which one that runs once and calls
-// kernels has no use. Number of instructions of a longer main.
-#define LONG_MAIN 2000
-
-static bool is_long(LLVMValueRef f) {
-  unsigned n = 0;
-  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b;
-       b = LLVMGetNextBasicBlock(b))
-    for (LLVMValueRef i = LLVMGetFirstInstruction(b); i;
-         i = LLVMGetNextInstruction(i))
-      if (++n > LONG_MAIN)
-        return true;
-  return false;
-}
-
-static void leave_long(LLVMModuleRef m) {
-  LLVMContextRef c = LLVMGetModuleContext(m);
-  for (LLVMValueRef f = LLVMGetFirstFunction(m); f;
-       f = LLVMGetNextFunction(f)) {
-    size_t n;
-    const char *name = LLVMGetValueName2(f, &n);
-    bool planned =
-        ends_with(name, n, ".main") || ends_with(name, n, ".arena_size");
-    if (!planned || !is_long(f))
-      continue;
-    static const char *const attrs[] = {"noinline", "optnone"};
-    for (size_t i = 0; i < FE_COUNT(attrs); i++)
-      LLVMAddAttributeAtIndex(f, LLVMAttributeFunctionIndex,
-                              enum_attr(c, attrs[i]));
-  }
-}
-
 fe_status fe_unit_generate(fe_diags *diags, LLVMModuleRef m,
                            LLVMTargetMachineRef machine,
                            const fe_emit_options *o, unsigned kinds,
@@ -376,7 +343,7 @@ fe_status fe_unit_generate(fe_diags *diags, LLVMModuleRef m,
   if (kinds & FE_UNIT_KERNELS)
     fe_addresses_freeze(diags->arena, m);
   else
-    leave_long(m);
+    fe_long_main(diags->arena, m);
   return generate(diags, m, machine, o->artifact, out);
 }
 
