@@ -92,15 +92,16 @@ bool fe_gradient_needs(const fe_gradient *g, MlirValue v) {
   return !mlirOperationIsNull(def) && fe_map_get_ptr(&g->needs, def.ptr);
 }
 
-static bool is_named(const fe_gradient *g, MlirValue v) {
-  for (size_t i = 0; i < g->n_x + g->n_z; i++)
-    if (fe_same(g->named[i], v))
-      return true;
-  return false;
+static bool is_named(fe_gradient *g, MlirValue v) {
+  for (; g->n_noted < g->n_x + g->n_z; g->n_noted++) {
+    const void *name = g->named[g->n_noted].ptr;
+    fe_map_set_ptr(g->arena, &g->names, name, g);
+  }
+  return !fe_is_null(v) && fe_map_get_ptr(&g->names, v.ptr);
 }
 
 /// The op that is to be looked at for v; null: none.
-static MlirOperation source(const fe_gradient *g, MlirValue v) {
+static MlirOperation source(fe_gradient *g, MlirValue v) {
   MlirOperation def = fe_def(v);
   bool counts = !mlirOperationIsNull(def) && !is_named(g, v) &&
                 (mlirBlockIsNull(g->inside) ||
@@ -167,6 +168,8 @@ static void repeat(fe_gradient *g, MlirValue *y) {
   }
   const void *copy = fe_map_get_ptr(&now, y->ptr);
   *y = copy ? (MlirValue){copy} : *y;
+  g->names = (fe_map){0};
+  g->n_noted = 0;
   for (size_t i = 0; i < g->n_x + g->n_z; i++) {
     g->named[i] = in[i];
     if (i < g->n_x)

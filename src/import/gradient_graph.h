@@ -18,6 +18,8 @@ typedef struct fe_gradient {
   MlirBlock inside; // ops elsewhere are not looked at; null: all are
   size_t n_x, n_z;
   MlirValue *named;          // x, then z
+  fe_map names;              // the first n_noted of them
+  size_t n_noted;
   fe_map needs;              // op or named value -> itself: y may vary with it
   fe_map visited;            // ops
   fe_map copies;             // ops that depend on a named value

@@ -309,29 +309,45 @@ static bool read_loop(loop *l, fe_gradient *g, MlirOperation op) {
   return true;
 }
 
+/// The op of the body that has a use, itself or by nesting; null: none.
+static MlirOperation in_body(const loop *l, MlirOpOperand use) {
+  MlirOperation op = mlirOpOperandGetOwner(use);
+  while (!mlirOperationIsNull(op) &&
+         !mlirBlockEqual(mlirOperationGetBlock(op), l->body))
+    op = mlirOperationGetParentOperation(op);
+  return op;
+}
+
 /// Which carried values y varies with: those that begin so and those that
-/// become so by the body.
+/// become so by the body. From values to their users, each once.
 static void find_varying(loop *l) {
-  fe_gradient *g = l->g;
-  bool more = true;
-  values x = variables_of(g, l->op);
-  for (unsigned k = 1; k < l->n; k++)
+  fe_gradient *g = l->g, part = {0};
+  values todo = variables_of(g, l->op);
+  for (unsigned k = 1; k < l->n; k++) {
     l->varies[k] =
         !l->is_stack[k] && fe_gradient_needs(g, fe_operand(l->op, k));
-  while (more) {
-    fe_gradient part = part_of(g, l->body, x.n + l->n);
-    more = false;
-    for (size_t i = 0; i < x.n; i++)
-      name_variable(&part, x.at[i]);
-    for (unsigned k = 1; k < l->n; k++)
-      if (l->varies[k])
-        name_variable(&part, argument(l, k));
-    for (unsigned k = 1; k < l->n; k++) {
-      if (l->is_stack[k] || l->varies[k])
+    if (l->varies[k])
+      fe_push(g->arena, &todo, argument(l, k));
+  }
+  while (todo.n) {
+    MlirValue v = todo.at[--todo.n];
+    for (MlirOpOperand u = mlirValueGetFirstUse(v); !mlirOpOperandIsNull(u);
+         u = mlirOpOperandGetNextUse(u)) {
+      MlirOperation op = in_body(l, u);
+      if (mlirOperationIsNull(op) || fe_map_get_ptr(&part.needs, op.ptr))
         continue;
-      fe_gradient_collect(&part, given(l, k));
-      if (fe_gradient_needs(&part, given(l, k)))
-        more = l->varies[k] = true;
+      if (mlirOperationEqual(op, l->end)) {
+        unsigned k = mlirOpOperandGetOperandNumber(u);
+        if (k && !l->is_stack[k] && !l->varies[k]) {
+          l->varies[k] = true;
+          fe_push(g->arena, &todo, argument(l, k));
+        }
+        continue;
+      }
+      fe_map_set_ptr(g->arena, &part.needs, op.ptr, op.ptr);
+      for (unsigned r = 0; r < fe_n_results(op); r++)
+        if (fe_gradient_needs(&part, fe_result(op, r)))
+          fe_push(g->arena, &todo, fe_result(op, r));
     }
   }
 }
@@ -343,16 +359,16 @@ static void find_parts(loop *l) {
   for (size_t i = 0; i < all.n; i++) {
     size_t before = l->parts.n;
     bool whole = false;
-    for (MlirOperation o = mlirBlockGetFirstOperation(l->body);
-         !mlirOperationIsNull(o); o = mlirOperationGetNextInBlock(o)) {
-      if (fe_op_is(o, "onnx.gather") && fe_same(fe_operand(o, 0), all.at[i]) &&
-          fe_rank(fe_operand(o, 1)) == 0) {
-        sliced s = {all.at[i], o};
-        fe_push(arena, &l->parts, s);
+    for (MlirOpOperand u = mlirValueGetFirstUse(all.at[i]);
+         !mlirOpOperandIsNull(u) && !whole; u = mlirOpOperandGetNextUse(u)) {
+      MlirOperation o = in_body(l, u);
+      if (mlirOperationIsNull(o))
         continue;
-      }
-      for (unsigned k = 0; k < fe_gradient_n_in(l->g, o) && !whole; k++)
-        whole = fe_same(fe_gradient_in(l->g, o, k), all.at[i]);
+      whole = !fe_op_is(o, "onnx.gather") ||
+              mlirOpOperandGetOperandNumber(u) != 0 ||
+              fe_rank(fe_operand(o, 1)) != 0;
+      if (!whole)
+        fe_push(arena, &l->parts, ((sliced){all.at[i], o}));
     }
     if (!whole)
       continue;
