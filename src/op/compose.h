@@ -32,6 +32,10 @@ FE_NODISCARD fe_status fe_node_require(const fe_node *n, unsigned least);
 /// Dims of an input that must be there with `rank` dims.
 FE_NODISCARD fe_status fe_node_dims(const fe_node *n, unsigned i, unsigned rank,
                                     fe_dims *out);
+/// What the row says of sizes that inputs have in common.
+FE_NODISCARD fe_status fe_node_check_sizes(fe_node *n);
+/// Ends the run unless `condition` (i1), saying why.
+void fe_node_check(fe_node *n, MlirValue condition, const char *what);
 /// Sets the only result.
 FE_NODISCARD fe_status fe_node_done(MlirValue v, MlirValue *results);
 /// The node does what operator `name` of the standard does with the same

@@ -7,6 +7,7 @@
 // into the newest form, and the step from a node to its op.
 //
 //===----------------------------------------------------------------------===//
+#include "op/compose.h"
 #include "op/signature.h"
 
 #include <inttypes.h>
@@ -231,7 +232,7 @@ fe_status fe_node_make(fe_node *n, MlirValue *results) {
   fe_node_attr_remove(n, "consumed_inputs"); // of opset 1, never had a meaning
   if (n->row->upgrade && n->row->upgrade(n))
     return FE_FAILED;
-  if (check_attrs(n))
+  if (check_attrs(n) || (n->row->sizes && fe_node_check_sizes(n)))
     return FE_FAILED;
   if (n->row->expand) {
     if (expand(n, results) || n->ir->diags->errors != errors)

@@ -384,6 +384,11 @@ struct fe_op_row {
   /// 2 bits), any (also types that are not tensors). Checked by fe_onnx;
   /// operands of one variable must have the same type. NULL: anything.
   const char *types;
+  /// Sizes of inputs that must agree, which nothing else says: "A:b m $K, B:b
+  /// $K _" (of one name; those of an attribute that is there; a number; any; of
+  /// a name or 1: "n?", which is not the first of its name). For inputs with so
+  /// many dims; several lists of one input are alternatives.
+  const char *sizes;
   const fe_attr_def *attrs; // terminated by a NULL name; may be NULL
   unsigned flags;
   fe_status (*upgrade)(fe_node *n);

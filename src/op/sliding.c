@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "op/sliding.h"
+#include "op/compose.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -118,6 +119,23 @@ static fe_status complete(fe_ir *ir, fe_where where, const given *g,
   return FE_OK;
 }
 
+/// What only the run knows of the kernel.
+static void check_weights(fe_node *n, int weights, const fe_sliding *win,
+                          const given *g) {
+  fe_ir *ir = n->ir;
+  for (unsigned i = 0; i < win->n; ++i) {
+    if (win->kernel[i] != FE_DYN)
+      continue;
+    MlirValue size = fe_x_size(ir, n->in.at[weights], 2 + i);
+    size = fe_extract_scalar(ir, fe_x_reshape(ir, size, 0, NULL));
+    MlirValue said = fe_int(ir, ir->i64, g->n_kernel ? g->kernel[i] : 1);
+    fe_node_check(n, fe_cmp(ir, g->n_kernel ? FE_EQ : FE_GE, size, said),
+                  g->n_kernel
+                      ? "the weights have another size than kernel_shape says"
+                      : "the kernel has no elements");
+  }
+}
+
 fe_status fe_sliding_upgrade(fe_node *n, int weights) {
   fe_where where = n->where;
   where.op = n->row->name;
@@ -156,6 +174,8 @@ fe_status fe_sliding_upgrade(fe_node *n, int weights) {
     pads[win.n + i] = win.end[i];
     kernel_known &= win.kernel[i] != FE_DYN;
   }
+  if (has_weights)
+    check_weights(n, weights, &win, &g);
   if (kernel_known)
     fe_node_set_ints(n, "kernel_shape", win.n, win.kernel);
   fe_node_set_ints(n, "strides", win.n, win.stride);

@@ -60,6 +60,11 @@ def by_ferrule(cases, folder):
     except ferrule.Error as e:
         # A refusal says why, and is not the fault of Ferrule.
         raise Refused(str(e) or "refused without a message")
+    return typed(model, found)
+
+
+def typed(model, found):
+    """The results in numpy's types for theirs."""
     for i, name in enumerate(model.outputs):
         info = model.struct.outputs[i]
         while info.dtype >= ferrule.SEQUENCE:

@@ -46,8 +46,10 @@ const fe_op_row fe_family_contrib[] = {
               "A:T1, B:T2, a_scale:T3, b_scale:T3, a_zero_point?:T1, "
               "b_zero_point?:T2, bias?:T3",
               "Y:T3", "T1=i8,u8;T2=i8,u8;T3=f32,f16", expand_integer_to_float,
-              .attrs = NULL),
+              .attrs = NULL,
+              .sizes = "B:_ n, b_scale:n?, b_zero_point:n?, bias:n"),
     FE_MS_ROW("DynamicQuantizeMatMul",
               "A:T1, B:T2, b_scale:T1, b_zero_point?:T2, bias?:T1", "Y:T1",
-              "T1=f32;T2=i8,u8", expand_dynamic_product, .attrs = NULL),
+              "T1=f32;T2=i8,u8", expand_dynamic_product, .attrs = NULL,
+              .sizes = "B:_ n, b_scale:n?, b_zero_point:n?, bias:n"),
     {0}};

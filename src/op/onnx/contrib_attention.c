@@ -511,6 +511,12 @@ static const fe_attr_def decoder_attrs[] = {
     {"output_qk", FE_A_INT, "0"},
     {0}};
 
+/// Keys and values are rows of all heads, or of each.
+#define CACHED_SIZES                                                           \
+  "query:b s _, key:b t _, value:b t _, key:b $num_heads k _, "                \
+  "value:b $num_heads k _, past_key:b $num_heads p _, "                        \
+  "past_value:b $num_heads p _"
+
 const fe_op_row fe_family_contrib_attention[] = {
     FE_MS_ROW("Attention",
               "input:T, weights:T, bias?:T, mask_index?:M, past?:T, "
@@ -529,12 +535,13 @@ const fe_op_row fe_family_contrib_attention[] = {
               "attention_bias?:T, past_key?:T, past_value?:T, "
               "past_sequence_length?:M, cache_indirection?:M",
               "output:T, present_key:T, present_value:T, qk:T",
-              "T=f32,f16;M=i32", expand_multi_head, .attrs = multi_head_attrs),
+              "T=f32,f16;M=i32", expand_multi_head, .attrs = multi_head_attrs,
+              .sizes = CACHED_SIZES),
     FE_MS_ROW(
         "DecoderMaskedMultiHeadAttention",
         "query:T, key?:T, value?:T, mask_index?:M, attention_bias?:T, "
         "past_key?:T, past_value?:T, past_sequence_length?:M, beam_width?:M, "
         "cache_indirection?:M, bias?:T",
         "output:T, present_key:T, present_value:T, qk:T", "T=f32,f16;M=i32",
-        expand_decoder, .attrs = decoder_attrs),
+        expand_decoder, .attrs = decoder_attrs, .sizes = CACHED_SIZES),
     {0}};

@@ -397,6 +397,8 @@ const fe_op_row fe_family_contrib_blocks[] = {
      .inputs = "A:T1, B:T2, scales:T1, zero_points?:T3, g_idx?:T4, bias?:T1",
      .outputs = "Y:T1",
      .types = "T1=f32,f16,bf16;T2=u8;T3=u8,f32,f16,bf16;T4=i32",
+     .sizes = "A:$K, A:_ $K, A:_ _ $K, A:_ _ _ $K, A:_ _ _ _ $K, B:$N b _, "
+              "scales:$N b, zero_points:$N _, bias:$N",
      .attrs = n_bits_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_n_bits,
@@ -408,6 +410,7 @@ const fe_op_row fe_family_contrib_blocks[] = {
      .inputs = "A:T1, B:T2, absmax:T1",
      .outputs = "Y:T1",
      .types = "T1=f32,f16,bf16;T2=u8",
+     .sizes = "A:$K, A:_ $K, A:_ _ $K, A:_ _ _ $K, A:_ _ _ _ $K",
      .attrs = bnb4_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_bnb4,

@@ -263,6 +263,11 @@ static fe_status expand_q_moe(fe_node *n, MlirValue *results) {
       {"swiglu_limit", FE_A_FLOAT, "inf"},                                     \
       {"swiglu_limit_after_activation", FE_A_INT, "0"}
 
+#define EXPERT_SIZES                                                           \
+  "input:r _, router_probs:r e, fc1_experts_weights:e f _, "                   \
+  "fc1_experts_bias:e f, fc2_experts_weights:e h _, fc2_experts_bias:e h, "    \
+  "fc3_experts_weights:e g _, fc3_experts_bias:e g"
+
 static const fe_attr_def moe_attrs[] = {EXPERT_ATTRS, {0}};
 static const fe_attr_def q_moe_attrs[] = {
     EXPERT_ATTRS,
@@ -283,6 +288,7 @@ const fe_op_row fe_family_contrib_experts[] = {
               "fc2_experts_bias?:T, fc3_experts_weights?:T, "
               "fc3_experts_bias?:T",
               "output:T", "T=f32,f16,bf16", expand_moe, .attrs = moe_attrs,
+              .sizes = EXPERT_SIZES,
               .limits = "all experts are computed for all tokens"),
     FE_MS_ROW(
         "QMoE",
@@ -293,6 +299,12 @@ const fe_op_row fe_family_contrib_experts[] = {
         "fc3_zero_points?:T1, router_weights?:T",
         "output:T", "T=f32,f16,bf16;T1=u8;T2=f32,f16,bf16", expand_q_moe,
         .attrs = q_moe_attrs,
+        .sizes = EXPERT_SIZES
+        ", fc1_scales:e f, fc1_scales:e f _, fc2_scales:e h, "
+        "fc2_scales:e h _, fc3_scales:e g, fc3_scales:e g _, "
+        "fc1_zero_points:e _, fc1_zero_points:e f _, fc2_zero_points:e _, "
+        "fc2_zero_points:e h _, fc3_zero_points:e _, fc3_zero_points:e g _, "
+        "router_weights:r e",
         .limits = "integer weights, which are written out as f32; all experts "
                   "are computed for all tokens"),
     {0}};

@@ -535,6 +535,10 @@ const fe_op_row fe_family_contrib_group_query[] = {
                "k_norm_weight?:T, query_seqlens?:M",
      .outputs = "output:T, present_key:C, present_value:C, output_qk:T",
      .types = "T=f32,f16,bf16;C=f32,f16,bf16,i8,u8;M=i32;I=i64;S=f32",
+     .sizes = "query:b s _, key:b t _, value:b t _, "
+              "past_key:b $kv_num_heads p _, past_value:b $kv_num_heads p _, "
+              "seqlens_k:b, cos_cache:c r, sin_cache:c r, position_ids:b s, "
+              "head_sink:$num_heads, query_seqlens:b",
      .attrs = group_attrs,
      .flags = FE_FUNCTION,
      .expand = expand_group_query,

@@ -170,9 +170,13 @@ const fe_op_row fe_family_contrib_rotary[] = {
     FE_MS_ROW("RotaryEmbedding",
               "input:T, position_ids:M, cos_cache:T, sin_cache:T", "output:T",
               "T=float;M=i64", expand_rotary, .attrs = rotary_attrs,
+              .sizes = "input:b s _, input:b _ s _, position_ids:b s, "
+                       "cos_cache:m h, sin_cache:m h",
               .limits = "no packed batches"),
     FE_MS_ROW("MRotaryEmbedding",
               "input:T, position_ids:M, cos_cache:T, sin_cache:T", "output:T",
               "T=float;M=i64", expand_multi_rotary, .attrs = multi_attrs,
+              .sizes = "input:b s _, input:b _ s _, position_ids:3 b s, "
+                       "cos_cache:m h, sin_cache:m h",
               .limits = "no packed batches"),
     {0}};

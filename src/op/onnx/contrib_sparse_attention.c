@@ -100,6 +100,17 @@ static fe_status expand_sparse(fe_node *n, MlirValue *results) {
                           fe_constant_scalar(ir, FE_I64, 0));
   MlirValue total =
       fe_x_reshape(ir, fe_x_cast(ir, in[FE_GQ_TOTAL], FE_I64), 1, &single);
+  MlirValue blocks =
+      FE_X(ir, "Sub", fe_x_size(ir, fe_node_in(n, ROWS), 1), fe_x_int(ir, 1));
+  MlirValue most = FE_X(ir, "Mul", blocks, fe_x_int(ir, block));
+  if (!fe_is_null(total) && !fe_is_null(most))
+    fe_node_check(
+        n,
+        fe_cmp(ir, FE_LE,
+               fe_extract_scalar(ir, fe_x_reshape(ir, total, 0, NULL)),
+               fe_extract_scalar(ir, fe_x_reshape(ir, most, 0, NULL))),
+        "total_sequence_length is beyond the rows of "
+        "block_row_indices");
   in[FE_GQ_BIAS] = hiding(n, starts, count, total, heads, block);
   return fe_is_null(in[FE_GQ_BIAS]) ? FE_FAILED
                                     : fe_group_query(n, in, true, results);
@@ -120,5 +131,9 @@ const fe_op_row fe_family_contrib_sparse_attention[] = {
               "total_sequence_length:M, key_total_sequence_lengths:M, "
               "cos_cache?:T, sin_cache?:T",
               "output:T, present_key:T, present_value:T",
-              "T=f32,f16,bf16;M=i32", expand_sparse, .attrs = attrs),
+              "T=f32,f16,bf16;M=i32", expand_sparse, .attrs = attrs,
+              .sizes = "query:b s _, key:b s _, value:b s _, past_key:b h m d, "
+                       "past_value:b h m d, block_row_indices:l _, "
+                       "block_col_indices:l _, key_total_sequence_lengths:b, "
+                       "cos_cache:c r, sin_cache:c r"),
     {0}};

@@ -319,12 +319,27 @@ static fe_status infer_squeeze(fe_infer *f) {
       out.d[out.rank++] = in.d[i];
   }
   if (!known) {
+    unsigned kept = 0; // at least
+    for (unsigned i = 0; i < in.rank; ++i)
+      kept += fe_dim_static(in.d[i]) != 1 && fe_dim_static(in.d[i]) != FE_DYN;
     out.rank = in.rank - n;
+    if (kept > out.rank)
+      return fe_infer_error(f, NULL,
+                            "there are %u axes, but %u dimensions are not of "
+                            "size 1",
+                            n, kept);
     for (unsigned i = 0; i < out.rank; ++i)
       out.d[i] = fe_fresh_dim(f);
   }
   fe_out_tensor(f, 0, fe_in_dtype(f, 0), &out);
   return FE_OK;
+}
+
+/// Axes of the run leave `kept` dims, as many as the ranks say only where none
+/// is there twice.
+static void check_distinct(fe_lower *l, MlirValue kept, unsigned expected) {
+  fe_check(l, fe_cmp(l->ir, FE_EQ, kept, fe_index(l->ir, expected)),
+           "an axis is there twice");
 }
 
 /// With axes of the run: the k-th kept dim is the one with k kept before it.
@@ -346,6 +361,7 @@ static void squeeze_at_run_time(fe_lower *l, unsigned n, MlirValue *sizes) {
     }
     before = fe_select(ir, keep, fe_add(ir, before, one), before);
   }
+  check_distinct(l, before, n);
 }
 
 static fe_status lower_squeeze(fe_lower *l) {
@@ -407,6 +423,7 @@ static void unsqueeze_at_run_time(fe_lower *l, unsigned rank,
     }
     before = fe_select(ir, is_new[i], before, fe_add(ir, before, one));
   }
+  check_distinct(l, before, fe_rank(l->in[0]));
 }
 
 static fe_status lower_unsqueeze(fe_lower *l) {
