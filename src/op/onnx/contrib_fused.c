@@ -387,7 +387,8 @@ const fe_op_row fe_family_contrib_fused[] = {
               expand_group_norm, .attrs = group_attrs),
     FE_MS_ROW("SkipGroupNorm", "X:T, gamma:M, beta:M, skip:T, bias?:T",
               "Y:T, S:T", "T=float;M=float", expand_group_norm,
-              .attrs = group_attrs),
+              .attrs = group_attrs,
+              .sizes = "X:b _ _ _, skip:b _ _ _, skip:b _"),
     FE_MS_ROW("GridSample", "X:T1, Grid:T1", "Y:T2", "T1=float;T2=float",
               expand_grid_sample, .attrs = sample_attrs),
     {0}};
