@@ -92,26 +92,27 @@ static void replace_operands(MlirOperation op, const fe_map *now) {
   }
 }
 
-/// A copy draws the numbers that the op draws: by the node's name alone.
-static void draw_by_name(fe_ir *ir, MlirOperation op) {
+/// A copy draws the numbers that the op draws: those of its number, which it
+/// gets here and keeps.
+static void number_draws(fe_ir *ir, MlirOperation op) {
   static const char *const random[] = {
       "Bernoulli",        "Dropout",       "Multinomial",      "RandomNormal",
       "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
   const fe_op_row *row = fe_op_row_of(op);
   for (size_t i = 0; i < FE_COUNT(random) && row; i++)
-    if (!strcmp(row->name, random[i]))
-      fe_set_attr(ir, op, fe_at_i64(ir, "by_name", 1));
+    if (!strcmp(row->name, random[i]) && !fe_has_attr(op, "draw"))
+      fe_set_attr(ir, op, fe_at_i64(ir, "draw", ++ir->draws));
   for (intptr_t r = 0; r < mlirOperationGetNumRegions(op); r++) {
     MlirBlock b = mlirRegionGetFirstBlock(mlirOperationGetRegion(op, r));
     for (MlirOperation o = mlirBlockIsNull(b) ? (MlirOperation){0}
                                               : mlirBlockGetFirstOperation(b);
          !mlirOperationIsNull(o); o = mlirOperationGetNextInBlock(o))
-      draw_by_name(ir, o);
+      number_draws(ir, o);
   }
 }
 
 MlirOperation fe_gradient_copy(fe_ir *ir, MlirOperation op, fe_map *now) {
-  draw_by_name(ir, op);
+  number_draws(ir, op);
   MlirOperation copy = mlirOperationClone(op);
   replace_operands(copy, now);
   if (mlirOperationIsNull(ir->before))

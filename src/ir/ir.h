@@ -142,7 +142,8 @@ typedef struct fe_ir {
   fe_vec(const char *) decisive; // symbols on which ranks were found to depend
   const char *expanding;         // operator that is made of others just now
   unsigned errors_before;        // when that began
-  unsigned contents_depth;       // state of fe_contents_of
+  int64_t draws;           // random ops that have numbers (gradient_region.c)
+  unsigned contents_depth; // state of fe_contents_of
   fe_map contents_memo;
 } fe_ir;
 

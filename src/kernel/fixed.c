@@ -105,17 +105,19 @@ static bool column_fits(const matrix *m, const float *b, int64_t j) {
     int64_t n = block_of(m, b, k, j, x);
     if (!scale_of(n, x, &scale))
       return false;
-    double per = per_scale(scale), most = 0, most_off = 0;
+    double per = per_scale(scale);
+    int64_t top = 0; // may be an outlier that has the scale to itself
+    for (int64_t i = 1; i < n; i++)
+      top = fabsf(x[i]) > fabsf(x[top]) ? i : top;
+    if (!isfinite(weight_of(fixed_of(x[top], per), scale)))
+      return false; // rounded up to more than the largest number
     for (int64_t i = 0; i < n; i++) {
+      if (i == top)
+        continue;
       double off = (double)weight_of(fixed_of(x[i], per), scale) - x[i];
-      double square = (double)x[i] * x[i];
-      norm += square;
+      norm += (double)x[i] * x[i];
       error += off * off;
-      most_off = square > most ? off * off : most_off;
-      most = square > most ? square : most;
     }
-    norm -= most; // may be an outlier that has the scale to itself
-    error -= most_off;
   }
   return error <= ADMITTED * ADMITTED * norm; // false for NaN
 }

@@ -118,6 +118,13 @@ for target in filter(runs_here, TARGETS):
         weights = b.copy()
         weights[3, 3] = odd
         check(f"{odd} in the weights", x, weights, target, False)
+    # However much of the others it takes, also where nothing is multiplied by it.
+    unseen = x.copy()
+    unseen[:, 777] = 0
+    for large in 1e3, 1e10, 1e17, 1e30, np.finfo(F32).max:
+        weights = b.copy()
+        weights[777, 5] = large
+        check(f"one of {large}", unseen, weights, target, False)
     # One column that does not fit keeps the matrix as it is.
     for large in np.finfo(F32).max, 100:
         weights = b.copy()

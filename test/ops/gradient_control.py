@@ -232,4 +232,24 @@ for nodes in either:
     d, y = ferrule.load(f.path).run(feeds).values()
     if f.agree(f"random {nodes[0].op_type}", [y], {"d * x": d * feeds["x"]}):
         f.passed += 1
+# Two nodes of one name in two bodies draw different numbers.
+def drawing(name):
+    return branch([helper.make_node("RandomNormalLike", ["x"], ["r"],
+                                    name="same"),
+                   node("Mul", ["x", "r"], name)], name)
+
+
+feeds = {"x": normal(3), "c": np.array(True)}
+model = model_of([helper.make_node("If", ["c"], [f"y{i}"], name="if",
+                                   then_branch=drawing(f"t{i}"),
+                                   else_branch=drawing(f"e{i}"))
+                  for i in range(2)] + [node("Add", ["y0", "y1"])], feeds, ["x"])
+for i in range(2):
+    model.graph.output.append(helper.make_empty_tensor_value_info(f"y{i}"))
+onnx.save(model, f.path)
+d, first, second = ferrule.load(f.path).run(feeds).values()
+if np.allclose(first, second):
+    f.fail("names of random nodes", "the same numbers")
+elif f.agree("two draws", [first + second], {"d * x": d * feeds["x"]}):
+    f.passed += 1
 f.done()

@@ -40,12 +40,12 @@ static bool has_seed(fe_lower *l, uint32_t *out) {
   return true;
 }
 
-/// `by_name`: copies of the op, for derivatives, have the same numbers.
+/// `draw`: copies of the op, for derivatives, have the same numbers.
 static int64_t seed_of(fe_lower *l) {
   const fe_lowering *s = l->state;
   const char *node = l->where.node ? l->where.node : "";
-  bool by_name = fe_attr_i64(l->op, "by_name", 0) != 0;
-  return (int64_t)fe_hash(node, strlen(node), by_name ? 0 : s->n_kernels);
+  uint64_t draw = (uint64_t)fe_attr_i64(l->op, "draw", 0) << 32;
+  return (int64_t)fe_hash(node, strlen(node), draw ? draw : s->n_kernels);
 }
 
 static MlirValue mixed(fe_ir *ir, MlirValue z, unsigned shift, uint64_t by) {
