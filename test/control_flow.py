@@ -428,11 +428,13 @@ def check(path, text, inputs):
         given = dict(zip(names, arrays))
         want = reference.run(outputs, given)
         got = compiled.run(given)
+        assert list(got) == outputs, list(got)
         for name, w in zip(outputs, want):
             if not np.size(w):  # ONNX Runtime's guess of an empty shape
                 assert np.size(got[name]) == 0, (name, got[name].shape)
                 continue
             np.testing.assert_equal(got[name].shape, w.shape)
+            np.testing.assert_equal(got[name].dtype, w.dtype)
             np.testing.assert_allclose(got[name], w, 1e-5, 1e-6)
 
 

@@ -225,6 +225,7 @@ def check(make, want, symbolic, folder):
     reference = onnxruntime.InferenceSession(
         path, providers=["CPUExecutionProvider"]).run(None, inputs)[0]
     got = ferrule.load(path).run(inputs)[result]
+    assert got.shape == reference.shape and got.dtype == reference.dtype
     error = np.abs(got - reference).max() / (1 + np.abs(reference).max())
     found = symbolic or want is None or want in optimized(path)
     if error > 2e-6 or not found:

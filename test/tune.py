@@ -98,7 +98,9 @@ class Net:
 
     def check(self, model):
         got = model.run(self.feed)
+        assert got.keys() == self.want.keys(), list(got)
         for name, want in self.want.items():
+            assert got[name].shape == want.shape, name
             error = np.abs(got[name] - want).max() / np.abs(want).max()
             assert error < 1e-5, f"{name}: {error}"
 

@@ -161,14 +161,18 @@ for i in range(COUNT):
     inputs = [x(), x(), x(), mask, added, *buffers, i32([past]), None, None,
               bias]
     want = plain_run(op, inputs, 3, past_present_share_buffer=1, **options)
+    presents = [b.copy() for b in buffers]
+    for p, w in zip(presents, want[1:]):  # it writes what is new only
+        p[:, :, past] = w[:, :, past]
     case(op, inputs, outputs=3, past_present_share_buffer=1, dynamic=free,
-         want=want[:1], **options)
+         want=[want[0], *presents], **options)
     # The same with all in the query, and without a buffer.
     q = np.concatenate(inputs[:3], 2)
     inputs = [q, None, None, mask, added] + [
         np.ascontiguousarray(b[:, :, :past]) for b in buffers]
     inputs += [None, None, None, bias]
-    case(op, inputs, outputs=3, want=want[:1], dynamic=free, **options)
+    case(op, inputs, outputs=3, dynamic=free, want=[
+        want[0], *(p[:, :, :past + 1] for p in presents)], **options)
 
 # QAttention
 for i in range(COUNT):

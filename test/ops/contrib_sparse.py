@@ -40,14 +40,10 @@ def compare(inputs, free, **attributes):
     feeds = {f"in{i}": a for i, a in enumerate(inputs) if a is not None}
     want = by_runtime(model, feeds)
     onnx.save(model, f.path)
-    got = list(ferrule.load(f.path).run(feeds).values())
-    ok = all(g.shape == w.shape and np.allclose(g, w, 1e-3, 1e-4)
-             for g, w in zip(got, want))
-    f.passed += ok
-    f.failed += not ok
-    if not ok:
-        print("FAILED", [a is not None and a.shape for a in inputs], free,
-              attributes, [np.abs(g - w).max() for g, w in zip(got, want)])
+    got = ferrule.load(f.path).run(feeds)
+    if f.agree(f"{[a is not None and a.shape for a in inputs]} {free} "
+               f"{attributes}", want, got, 1e-3, 1e-4):
+        f.passed += 1
 
 
 at = 0

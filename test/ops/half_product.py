@@ -184,9 +184,10 @@ for target in targets:
         onnx.save(model, PATH)
         got = ferrule.load(PATH, target=target, precision=b"bf16",
                            opt_level=1).run({"in0": a})
-        for i, (b, g) in enumerate(zip(bs, got.values())):
+        for i, (b, g) in enumerate(zip(bs, got.values(), strict=True)):
             g = wide(g.view(BF16) if g.dtype == np.uint16 else g)
             want, size = products(a, b, rounded if b.shape[1] > 16 else wide)
+            assert g.shape == want.shape, g.shape
             bound = size * 2.0 ** -18 + np.abs(want) * (
                 2.0 ** -8 if dtype == BF16 else 0)
             if np.all(np.abs(g - want) <= bound):

@@ -83,6 +83,17 @@ def by_reference(model, feeds):
     return ReferenceEvaluator(model).run(None, feeds)
 
 
+def alike(got, want, rtol=1e-3, atol=1e-4):
+    """Whether two arrays, or two lists of them, have the same types and shapes,
+    never one spread over the other, NaN at the same places and numbers as near
+    as said."""
+    if isinstance(want, (list, tuple)):
+        return len(got) == len(want) and all(
+            alike(g, w, rtol, atol) for g, w in zip(got, want))
+    return got.dtype == want.dtype and got.shape == want.shape and \
+        np.allclose(got, want, rtol, atol, equal_nan=True)
+
+
 def runs_here(target):
     """Whether this machine runs code for a processor or a level."""
     a = np.zeros(1, np.float32)
@@ -163,7 +174,12 @@ class Family:
             self.passed += 1
 
     def agree(self, what, want, got, rtol=None, atol=None):
-        """Whether results (by name) are the wanted ones (a list)."""
+        """Whether results (by name) are the wanted ones (a list), all."""
+        want = list(want)
+        if len(want) != len(got):
+            self.fail(what, f"{len(got)} results ({', '.join(got)}), not "
+                            f"{len(want)}")
+            return False
         for w, (name, g) in zip(want, got.items()):
             w = np.asarray(w)
             if w.dtype.kind == "U":
@@ -189,7 +205,7 @@ class Family:
                 ok = np.array_equal(g, w)
             if not ok and w.dtype.kind == "O":
                 self.fail(what, f"{name} is {g.tolist()}, not {w.tolist()}")
-                return
+                return False
             if not ok:
                 wide = np.complex128 if w.dtype.kind == "c" else np.float64
                 bad = g != w if w.dtype.kind in "biu" else ~np.isclose(

@@ -9,7 +9,7 @@ from onnx import TensorProto as T
 from onnx import helper as h
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import Family, by_runtime, ferrule  # noqa: E402
+from harness import Family, alike, by_runtime, ferrule  # noqa: E402
 
 f = Family("ml_maps")
 
@@ -32,15 +32,16 @@ def map_of(key, value):
 
 def same(got, want):
     if isinstance(want, list):
-        return len(got) == len(want) and all(map(same, got, want))
+        return isinstance(got, list) and len(got) == len(want) and \
+            all(map(same, got, want))
     if isinstance(want, dict):
-        return set(got) == set(want) and all(same(got[k], want[k])
-                                             for k in want)
+        return isinstance(got, dict) and set(got) == set(want) and \
+            all(same(got[k], want[k]) for k in want)
     got, want = np.asarray(got), np.asarray(want)
     if want.dtype.kind in "OU":
         return got.shape == want.shape and \
             [str(g) for g in got.flat] == [str(w) for w in want.flat]
-    return got.shape == want.shape and np.allclose(got, want, 1e-5)
+    return alike(got, want, 1e-5, 1e-8)
 
 
 def case(what, m, feeds, want=None):
@@ -97,7 +98,8 @@ for vocabulary, key, value, feeds in (
               [y], **{names: vocabulary})
     zero = "" if value == T.STRING else 0
     case(f"DictVectorizer {vocabulary}", m, {"x": feeds},
-         [np.array([[feeds.get(k, zero) for k in vocabulary]])])
+         [np.array([[feeds.get(k, zero) for k in vocabulary]],
+                   h.tensor_dtype_to_np_dtype(value))])
 
 # CastMap: in the order of the keys, or by place.
 for value, feeds in (T.FLOAT, {5: 1.5, -2: 3.0, 0: 2.25}), \
@@ -111,17 +113,18 @@ for value, feeds in (T.FLOAT, {5: 1.5, -2: 3.0, 0: 2.25}), \
         as_type = {T.FLOAT: float, T.INT64: int, T.STRING: str}[elem]
         if value == T.FLOAT and elem == T.STRING:  # six digits, always
             as_type = lambda v: v if v == "0.f" else "%f" % v
+        kind = h.tensor_dtype_to_np_dtype(elem)
         want = [as_type(feeds[k]) for k in sorted(feeds)]
         case(f"CastMap {to} dense",
              model("CastMap", [x], [tensor("y", elem, [1, None])], cast_to=to),
-             {"x": feeds}, [np.array([want])])
+             {"x": feeds}, [np.array([want], kind)])
         place = {k: v for k, v in feeds.items() if k >= 0}
         absent = "0.f" if elem == T.STRING else 0
         want = [as_type(place.get(k, absent)) for k in range(6)]
         case(f"CastMap {to} sparse",
              model("CastMap", [x], [tensor("y", elem, [1, 6])], cast_to=to,
                    map_form="SPARSE", max_map=6), {"x": place},
-             [np.array([want])])
+             [np.array([want], kind)])
 odd = {0: 1.5, 1: -3.25e-9, 2: 1e20, 3: 3.4e38, 4: np.nan, 5: np.inf,
        6: -np.inf, 7: -0.0, 8: 123456.789}
 case("CastMap to texts", model(

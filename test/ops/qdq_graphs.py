@@ -210,10 +210,15 @@ for seed in range(COUNT):
         except ferrule.Error as e:
             got = None
             print("REFUSED", seed, free, e, flush=True)
-        ok = got is not None
+        ok = got is not None and len(got) == len(wanted)
         for end, y, w in zip(ends, got or [], wanted):
+            if y.shape != w.shape or y.dtype != w.dtype:
+                ok = False
+                print("FAILED seed", seed, "free", free, end, y.dtype, y.shape,
+                      w.dtype, w.shape, flush=True)
+                continue
             steps = np.abs(y - w) / g.scales[end]
-            good = y.shape == w.shape and steps.max() <= layers + .01 \
+            good = steps.max() <= layers + .01 \
                 and steps.mean() < .01 * layers
             ok &= bool(good)
             if not good:

@@ -73,7 +73,8 @@ class Graph:
             return
         if steps:  # halfway between two numbers, where sums are rounded elsewhere
             got = {k: np.where(abs(v.astype(int) - w) <= steps, w, v)
-                   .astype(w.dtype) for (k, v), w in zip(got.items(), want)}
+                   .astype(w.dtype)
+                   for (k, v), w in zip(got.items(), want, strict=True)}
         scale = np.abs(want[0].astype(f32)).max()
         if not f.agree(what, want, got, 1e-5, 1e-6 * scale):
             return

@@ -16,8 +16,9 @@ def exact(op, inputs, want, **options):
     onnx.save(model, f.path)
     got = ferrule.load(f.path).run(
         {f"in{i}": a for i, a in enumerate(inputs)})
-    for w, g in zip(want, got.values()):
-        if w.dtype != g.dtype or w.tobytes() != g.tobytes():
+    for w, g in zip(want, got.values(), strict=True):
+        if w.dtype != g.dtype or w.shape != g.shape or \
+                w.tobytes() != g.tobytes():
             f.fail(f"{op} {options}", f"{g} should be {w}")
             return
     f.passed += 1
