@@ -97,7 +97,7 @@ static MlirValue by_fours(fe_ir *ir, MlirValue v, bool to_pixels) {
   return fe_shuffle(ir, v, v, 64, order);
 }
 
-static MlirValue joined(fe_ir *ir, MlirValue a, MlirValue b) {
+MlirValue fe_joined(fe_ir *ir, MlirValue a, MlirValue b) {
   int64_t order[64];
   unsigned n = lanes_of(a);
   for (unsigned i = 0; i < 2 * n; ++i)
@@ -108,8 +108,8 @@ static MlirValue joined(fe_ir *ir, MlirValue a, MlirValue b) {
 void fe_bytes_to_pixels(fe_ir *ir, const MlirValue *channels,
                         MlirValue *pixels) {
   for (unsigned j = 0; j < 4; ++j) {
-    MlirValue v = joined(ir, joined(ir, channels[j], channels[4 + j]),
-                         joined(ir, channels[8 + j], channels[12 + j]));
+    MlirValue v = fe_joined(ir, fe_joined(ir, channels[j], channels[4 + j]),
+                            fe_joined(ir, channels[8 + j], channels[12 + j]));
     pixels[j] = cast(ir, v, 16, ir->i32);
   }
   fe_vtranspose_quads(ir, 16, pixels);

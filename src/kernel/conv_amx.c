@@ -147,14 +147,6 @@ static MlirValue times(fe_ir *ir, MlirValue a, int64_t k) {
   return k == 1 ? a : fe_mul(ir, a, fe_index(ir, k));
 }
 
-static MlirValue joined(fe_ir *ir, MlirValue a, MlirValue b) {
-  unsigned n = (unsigned)fe_static_dim(a, 0);
-  int64_t lanes[FE_AMX_BYTES];
-  for (unsigned i = 0; i < 2 * n; ++i)
-    lanes[i] = i;
-  return fe_shuffle(ir, a, b, 2 * n, lanes);
-}
-
 /// Zeros for pixels [first, end) of a row.
 static void clear(conv *c, MlirValue to, MlirValue first, MlirValue end) {
   fe_ir *ir = c->g.ir;
@@ -179,8 +171,8 @@ static void copy(conv *c, unsigned n, MlirValue from, MlirValue to,
     part[i] = i < n ? fe_vload(ir, BLOCK, c->in, FE_IDX(at)) : zero;
     at = fe_add(ir, at, plane);
   }
-  MlirValue all =
-      joined(ir, joined(ir, part[0], part[1]), joined(ir, part[2], part[3]));
+  MlirValue all = fe_joined(ir, fe_joined(ir, part[0], part[1]),
+                            fe_joined(ir, part[2], part[3]));
   if (c->flip)
     all = fe_xor(ir, all, fe_int(ir, mlirValueGetType(all), -128));
   fe_vstore(ir, all, c->image,

@@ -226,6 +226,8 @@ void fe_bytes_to_pixels(fe_ir *ir, const MlirValue *channels,
                         MlirValue *pixels);
 void fe_bytes_to_channels(fe_ir *ir, const MlirValue *pixels,
                           MlirValue *channels);
+/// Lanes of a, then those of b, of as many.
+MlirValue fe_joined(fe_ir *ir, MlirValue a, MlirValue b);
 /// vector.shuffle of a and b.
 MlirValue fe_shuffle(fe_ir *ir, MlirValue a, MlirValue b, unsigned n,
                      const int64_t *lanes);
